@@ -16,8 +16,8 @@ use logtool_velodyne::{
 /// The number of decoded packets: one second of an HDL-64E.
 const PACKETS: usize = 3_472;
 
-/// The packets of a batch.
-const BATCH: usize = 24;
+/// The number of packets of a batch.
+const BATCH_PACKETS: usize = 24;
 
 fn main() {
     divan::main();
@@ -66,7 +66,7 @@ fn bench(bencher: Bencher<'_, '_>, formula: Formula, columns: &Columns) {
         let mut points = 0;
         for (at, record) in block.iter().enumerate() {
             assert!(decoder.add(record));
-            if at % BATCH == BATCH - 1 {
+            if at % BATCH_PACKETS == BATCH_PACKETS - 1 {
                 points += decoder.take().unwrap().num_rows();
             }
         }

@@ -1,4 +1,4 @@
-//! Calibrations of lasers: from files, from packets, or defaults of a model.
+//! Calibrations of the lasers of a lidar: from files, from packets, or defaults of a model.
 
 mod laser;
 

@@ -166,8 +166,9 @@ impl Lidar {
     /// Returns the duration of `packet` in nanoseconds, which depends on the return mode
     /// of the packet.
     pub fn packet_nanos(&self, packet: &[u8]) -> f64 {
-        let sensor =
-            |firings: Firings<'_>| self.points.sensor(self.sensor, &firings.headers());
+        let sensor = |firings: Firings<'_>| {
+            self.points.sensor_for(self.sensor, &firings.headers())
+        };
         Firings::new(packet).map_or(self.sensor, sensor).packet_nanos()
     }
 

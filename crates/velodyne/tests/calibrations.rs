@@ -24,14 +24,14 @@ fn read(path: &Path) -> Calibration {
     read.unwrap_or_else(|err| panic!("{name}: {err}"))
 }
 
-/// Returns all numbers of a laser, angles in degrees and lengths in metres.
-fn numbers(laser: &Laser) -> [f64; 11] {
+/// Returns all values of a laser, angles in degrees and lengths in metres.
+fn values(laser: &Laser) -> [f64; 11] {
     [
         laser.rotation_deg,
         laser.vertical_deg,
-        laser.distance_m,
-        laser.distance_x_m,
-        laser.distance_y_m,
+        laser.far_correction_m,
+        laser.near_correction_x_m,
+        laser.near_correction_y_m,
         laser.vertical_offset_m,
         laser.horizontal_offset_m,
         laser.focal_distance_m,
@@ -46,9 +46,9 @@ fn assert_equal(a: &Calibration, b: &Calibration, tolerances: [f64; 11], name: &
     assert_eq!(a.lasers.len(), b.lasers.len(), "{name}");
     for (a, b) in a.lasers.iter().zip(&b.lasers) {
         assert_eq!(a.id, b.id, "{name}");
-        for (at, (x, y)) in numbers(a).iter().zip(numbers(b)).enumerate() {
-            let is_near = (x - y).abs() <= tolerances[at];
-            assert!(is_near, "{name}, laser {}, number {at}: {x} and {y}", a.id);
+        for (index, (x, y)) in values(a).iter().zip(values(b)).enumerate() {
+            let is_near = (x - y).abs() <= tolerances[index];
+            assert!(is_near, "{name}, laser {}, value {index}: {x} and {y}", a.id);
         }
     }
 }
@@ -76,9 +76,9 @@ fn calibration_files_in_circulation_round_trip() {
             32
         };
         assert_eq!(calibration.lasers.len(), lasers, "{name}");
-        let implausible =
-            calibration.warnings.iter().any(|r| r.contains("implausible"));
-        assert!(!implausible, "{name}: {:?}", calibration.warnings);
+        let has_implausible =
+            calibration.warnings.iter().any(|warning| warning.contains("implausible"));
+        assert!(!has_implausible, "{name}: {:?}", calibration.warnings);
         let xml = Calibration::from_xml(&calibration.to_xml(), "written").unwrap();
         let yaml = Calibration::from_yaml(&calibration.to_yaml(), "written").unwrap();
         assert_equal(&calibration, &xml, [1e-9; 11], &name);
@@ -93,14 +93,10 @@ fn calibration_files_in_circulation_round_trip() {
 fn db_xml_and_its_converted_yaml_are_equal() {
     let Some(samples) = samples() else { return };
     for name in ["S3735", "ajaayc_db", "opendlv_db", "s2.1_sztaki", "veloview_HDL-64"] {
-        let read_calibration =
-            |end: &str| read(&samples.join(format!("calib_hdl64e_{name}.{end}")));
-        assert_equal(
-            &read_calibration("xml"),
-            &read_calibration("yml"),
-            [1e-9; 11],
-            name,
-        );
+        let read_format = |extension: &str| {
+            read(&samples.join(format!("calib_hdl64e_{name}.{extension}")))
+        };
+        assert_equal(&read_format("xml"), &read_format("yml"), [1e-9; 11], name);
     }
 }
 
@@ -151,6 +147,37 @@ fn invalid_number_is_reported_with_its_name() {
 }
 
 #[test]
+fn laser_number_that_is_not_a_whole_number_is_rejected() {
+    for number in ["900", "-1", "3.5"] {
+        let yaml = format!("lasers: [{{laser_id: {number}}}]");
+        let xml = format!(
+            "<DB><points_><item><px><id_>{number}</id_></px></item></points_></DB>"
+        );
+        let results =
+            [Calibration::from_yaml(&yaml, "db"), Calibration::from_xml(&xml, "db")];
+        for result in results {
+            let err = result.unwrap_err().to_string();
+            let expected =
+                format!("laser number {number} is not a whole number from 0 to 127");
+            assert!(err.contains(&expected), "{err}");
+        }
+    }
+}
+
+#[test]
+fn missing_laser_is_reported_in_the_singular() {
+    let text = "lasers:\n- {laser_id: 0, vert_correction: 0.1}\n- {laser_id: 2}\n";
+    let warnings = Calibration::from_yaml(text, "db").unwrap().warnings;
+    assert_eq!(
+        warnings,
+        [
+            "laser 1 is missing: angles and corrections of zero are assumed",
+            "laser 2 has no vertical angle: zero is assumed",
+        ]
+    );
+}
+
+#[test]
 fn missing_angles_are_reported_with_their_lasers() {
     let lasers =
         (0..4).map(|id| format!("- {{laser_id: {id}, rot_correction: 0.1}}\n"));
@@ -166,18 +193,18 @@ fn missing_angles_are_reported_with_their_lasers() {
 }
 
 /// Returns a stream of `rounds` rounds of status bytes without the packets for which
-/// `lost` returns true. The bytes of one whole round of the sample are repeated.
+/// `is_lost` returns true. The bytes of one whole round of the sample are repeated.
 fn stream(
     name: &str,
     period: f64,
     rounds: usize,
-    lost: impl Fn(usize) -> bool,
+    is_lost: impl Fn(usize) -> bool,
 ) -> StatusStream {
     let samples = samples().unwrap();
     let sample = packets(&samples.join(name));
     let mut stream = StatusStream::new(period);
     let start = Firings::new(&sample[0].1).unwrap().tail().micros;
-    for n in (0..rounds * 4_160 + 200).filter(|n| !lost(*n)) {
+    for n in (0..rounds * 4_160 + 200).filter(|n| !is_lost(*n)) {
         let tail = Firings::new(&sample[n % 4_160].1).unwrap().tail();
         let micros = (f64::from(start) + n as f64 * period) % 3.6e9;
         stream.add(micros as u32, tail.status_type, tail.status_value);
@@ -192,6 +219,7 @@ fn is_lost(n: usize, percent: u64) -> bool {
         < 65_536 * percent / 100
 }
 
+/// The sample, its calibration file, the microseconds between packets, and the verification.
 const STREAMS: [(&str, &str, f64, ValueVerification); 3] = [
     (
         "sim_hdl64e_s2.pcap",
@@ -213,8 +241,8 @@ const STREAMS: [(&str, &str, f64, ValueVerification); 3] = [
     ),
 ];
 
-/// Half of the last digit of the status bytes, plus rounding errors.
-const DIGITS: [f64; 11] = {
+/// Half of the last digit of the values in the status bytes, plus rounding errors.
+const ROUNDING_TOLERANCES: [f64; 11] = {
     let (angle, length) = (0.005_01, 0.000_501);
     [angle, angle, length, length, length, length, length, length, 0.0501, 0.0, 0.0]
 };
@@ -229,7 +257,7 @@ fn calibration_in_packets_equals_the_simulated_one_despite_losses() {
             assert!(report.incomplete.is_empty(), "{name}, {percent} % lost");
             assert_eq!(report.check, check, "{name}, {percent} % lost");
             let actual = report.calibration.unwrap();
-            assert_equal(&expected, &actual, DIGITS, name);
+            assert_equal(&expected, &actual, ROUNDING_TOLERANCES, name);
         }
     }
 }
@@ -254,7 +282,7 @@ fn calibration_is_complete_with_swapped_packets() {
         assert_equal(
             &read(&samples.join(expected)),
             &report.calibration.unwrap(),
-            DIGITS,
+            ROUNDING_TOLERANCES,
             name,
         );
     }
@@ -272,7 +300,7 @@ fn calibration_is_complete_from_the_sample_alone() {
         let report = stream.report();
         assert_eq!(report.check, check, "{name}");
         let actual = report.calibration.as_ref().unwrap();
-        assert_equal(&read(&samples.join(expected)), actual, DIGITS, name);
+        assert_equal(&read(&samples.join(expected)), actual, ROUNDING_TOLERANCES, name);
         assert_eq!(report.gps, Some(b'A'));
         assert_eq!(report.temperature, Some(31));
         assert_eq!(report.rpm, Some(600));
@@ -288,32 +316,33 @@ fn implausible_value_is_reported_with_its_laser() {
     let Some(samples) = samples() else { return };
     let text = std::fs::read_to_string(samples.join("calib_hdl64e_S3735.xml")).unwrap();
     // The far correction of laser 2, in centimetres.
-    let (before, after) = text.split_once("<id_>2</id_>").unwrap();
-    let (between, rest) = after.split_once("<distCorrection_>").unwrap();
-    let (_, rest) = rest.split_once('<').unwrap();
-    let corrupted =
-        format!("{before}<id_>2</id_>{between}<distCorrection_>3276.7<{rest}");
+    let (before_laser, laser) = text.split_once("<id_>2</id_>").unwrap();
+    let (before_value, value) = laser.split_once("<distCorrection_>").unwrap();
+    let (_, after_value) = value.split_once('<').unwrap();
+    let corrupted = format!(
+        "{before_laser}<id_>2</id_>{before_value}<distCorrection_>3276.7<{after_value}"
+    );
     let calibration = Calibration::from_xml(&corrupted, "db.xml").unwrap();
     let description = "implausible value: far correction 32.767 m of laser 2";
     assert_eq!(calibration.warnings, [description]);
     // The same error sent by an S2, which sends no CRC: the high byte of the far
     // correction of laser 17.
     let sample = packets(&samples.join("sim_hdl64e_s2.pcap"));
-    let value = 7 + 28 * 17 + 6;
-    let place = (value / 7 * 16 + 9 + value % 7 + 4_160 - 37) % 4_160;
+    let corrupted_packet = packet_of_value(17, 6);
     let mut stream = StatusStream::new(288.0);
     let start = Firings::new(&sample[0].1).unwrap().tail().micros;
     for n in 0..2 * 4_160 {
         let tail = Firings::new(&sample[n % 4_160].1).unwrap().tail();
         let micros = (f64::from(start) + n as f64 * 288.0) % 3.6e9;
-        let value = if n % 4_160 == place { 0x7f } else { tail.status_value };
+        let value = match n % 4_160 {
+            packet if packet == corrupted_packet => 0x7f,
+            _ => tail.status_value,
+        };
         stream.add(micros as u32, tail.status_type, value);
     }
     let report = stream.report();
-    assert_eq!(
-        (report.check, report.calibration.clone()),
-        (ValueVerification::Length, None)
-    );
+    assert_eq!(report.check, ValueVerification::Length);
+    assert_eq!(report.calibration, None);
     assert_eq!((&*report.incomplete, &*report.implausible), (&[17][..], &[17][..]));
     let description = report.incomplete_lasers().unwrap();
     assert!(
@@ -322,19 +351,22 @@ fn implausible_value_is_reported_with_its_laser() {
     );
 }
 
+/// Returns the packet of a simulation that contains a value of a laser. Each laser has 28
+/// values: four cycles of sixteen packets. The last seven packets of a cycle contain values.
+/// The simulations start 37 packets into a round.
+fn packet_of_value(laser: usize, value: usize) -> usize {
+    let value = 7 + 28 * laser + value;
+    let packet = value / 7 * 16 + 9 + value % 7;
+    (packet + 4_160 - 37) % 4_160
+}
+
 #[test]
 fn only_lasers_with_lost_values_are_reported() {
     if samples().is_none() {
         return;
     }
-    // The simulation starts 37 packets into a round. The eighth value of laser 5 and the
-    // first value of laser 40 are lost. Each laser has four cycles of sixteen packets.
-    let place = |laser: usize, value: usize| {
-        let value = 7 + 28 * laser + value;
-        let packet = value / 7 * 16 + 9 + value % 7;
-        (packet + 4_160 - 37) % 4_160
-    };
-    let lost = [place(5, 7), place(40, 0)];
+    // The eighth value of laser 5 and the first value of laser 40 are lost.
+    let lost = [packet_of_value(5, 7), packet_of_value(40, 0)];
     let is_lost = |n: usize| lost.contains(&(n % 4_160));
     let report = stream("sim_hdl64e_s2.pcap", 288.0, 1, is_lost).report();
     assert_eq!(report.incomplete, [5, 40]);
@@ -346,7 +378,7 @@ fn only_lasers_with_lost_values_are_reported() {
 #[test]
 fn lost_values_come_from_the_default_and_others_as_sent() {
     let Some(samples) = samples() else { return };
-    let truth = read(&samples.join("calib_vd_HDL-64E_S2.1-sztaki.yml"));
+    let simulated = read(&samples.join("calib_vd_HDL-64E_S2.1-sztaki.yml"));
     let other = Calibration::for_model(Model::Hdl64eS2);
     // The packets with the values of lasers 12 to 14: twelve cycles.
     let (start, end) = (49 * 16, 61 * 16);
@@ -359,10 +391,11 @@ fn lost_values_come_from_the_default_and_others_as_sent() {
     for (id, laser) in completed.lasers.iter().enumerate() {
         let expected = match id {
             12..=14 => &other.lasers[id],
-            _ => &truth.lasers[id],
+            _ => &simulated.lasers[id],
         };
-        for (at, (x, y)) in numbers(laser).iter().zip(numbers(expected)).enumerate() {
-            assert!((x - y).abs() <= DIGITS[at], "laser {id}, number {at}: {x}, {y}");
+        for (index, (x, y)) in values(laser).iter().zip(values(expected)).enumerate() {
+            let is_near = (x - y).abs() <= ROUNDING_TOLERANCES[index];
+            assert!(is_near, "laser {id}, value {index}: {x}, {y}");
         }
     }
     assert_eq!(StatusStream::new(288.0).report().complete_with(&other), None);
@@ -380,31 +413,33 @@ fn calibration_is_complete_despite_long_gaps_and_wrong_values() {
         for (n, (_, payload)) in sample.iter().enumerate().take(end).skip(start) {
             let tail = Firings::new(payload).unwrap().tail();
             let micros = 7 + round * 101_234_567 + n as u32 * 288;
-            let wrong = round == 1 && n % 50 == 7 && (1_000..2_800).contains(&n);
-            stream.add(micros, tail.status_type, tail.status_value ^ u8::from(wrong));
+            let is_wrong = round == 1 && n % 50 == 7 && (1_000..2_800).contains(&n);
+            let value = tail.status_value ^ u8::from(is_wrong);
+            stream.add(micros, tail.status_type, value);
         }
     }
     let report = stream.report();
     assert_eq!((report.check, report.incomplete), (ValueVerification::Crc, vec![]));
-    assert_equal(&expected, &report.calibration.unwrap(), DIGITS, "s3");
+    assert_equal(&expected, &report.calibration.unwrap(), ROUNDING_TOLERANCES, "s3");
 }
 
 #[test]
 fn calibration_fits_models_with_its_number_of_lasers_and_angles() {
-    for (lasers, model, fits) in [
+    for (calibration_model, model, fits) in [
         (Model::Vlp16, Model::Vlp16HiRes, false),
         (Model::Vls128, Model::AlphaPrime, true),
         (Model::Vlp16, Model::Hdl64eS1, false),
         (Model::Hdl64eS3, Model::Hdl64eS1, true),
         (Model::Hdl64eS3, Model::Vlp32c, false),
     ] {
-        let result = Calibration::for_model(lasers).check_model(model);
-        assert_eq!(result.is_ok(), fits, "{lasers} for {model}: {result:?}");
+        let result = Calibration::for_model(calibration_model).check_model(model);
+        let case = format!("{calibration_model} for {model}: {result:?}");
+        assert_eq!(result.is_ok(), fits, "{case}");
     }
-    let result =
+    let err =
         Calibration::for_model(Model::Vlp16).check_model(Model::Hdl64eS1).unwrap_err();
-    let result = result.to_string();
-    for word in ["16 lasers", "of 64 (HDL-64E S1)", "or its model"] {
-        assert!(result.contains(word), "no {word:?} in {result}");
+    let message = err.to_string();
+    for words in ["16 lasers", "of 64 (HDL-64E S1)", "or its model"] {
+        assert!(message.contains(words), "no {words:?} in {message}");
     }
 }

@@ -21,20 +21,20 @@ use logtool_velodyne::{
     points::TimeSource,
 };
 
-/// The clock of the record times.
+/// The origin of the times of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stamp {
     /// The host timestamps packets on arrival.
     Arrival,
-    /// The log has the times of the first firings.
+    /// The host timestamps packets with the times of their first firings.
     First,
-    /// The lidar's own clock is used.
+    /// The lidar's own clock.
     Sensor,
 }
 
 /// A lidar that measures from `start` to `end` only, in hundredths of a degree.
 #[derive(Clone, Copy, Debug)]
-struct Setup {
+struct GeneratedLidar {
     model: Model,
     returns: ReturnMode,
     rpm: f64,
@@ -44,8 +44,8 @@ struct Setup {
     rotations: f64,
 }
 
-/// Returns the arrangement of blocks: the blocks of a firing, the used blocks, and the
-/// nanoseconds between firings.
+/// Returns the layout of packets: the number of blocks of a firing, the number of used blocks,
+/// and the nanoseconds between firings.
 fn layout(model: Model, returns: ReturnMode) -> (usize, usize, f64) {
     let is_dual = returns == ReturnMode::Dual;
     let factor = if is_dual { 2 } else { 1 };
@@ -60,9 +60,10 @@ fn layout(model: Model, returns: ReturnMode) -> (usize, usize, f64) {
     }
 }
 
-const BEGUN: f64 = 1_700_000_000e9;
+/// The time of the first firing in nanoseconds of Unix time.
+const START_NANOS: f64 = 1_700_000_000e9;
 
-impl Setup {
+impl GeneratedLidar {
     /// Hundredths of a degree per nanosecond.
     fn rate(&self) -> f64 {
         self.rpm / 60.0 * 36_000.0 / 1e9
@@ -81,38 +82,38 @@ impl Setup {
         after < f64::from(visible)
     }
 
-    /// Returns how often the blanked sector was passed before.
-    fn passed(&self, nanos: f64) -> i64 {
+    /// Returns how often the head passed the blanked sector up to this time.
+    fn count_passes(&self, nanos: f64) -> i64 {
         ((self.azimuth(nanos) - f64::from(self.start)) / 36_000.0).floor() as i64
     }
 
-    /// Returns the times of all firings if the field of view is limited after `begin`
-    /// nanoseconds.
-    fn firings(&self, start: f64) -> Vec<f64> {
+    /// Returns the times of all firings if the field of view is limited after
+    /// `limited_from` nanoseconds.
+    fn firings(&self, limited_from: f64) -> Vec<f64> {
         let (_, _, interval) = layout(self.model, self.returns);
-        let last = (self.rotations / (self.rate() / 36_000.0) / interval) as u64;
-        let all = (0..last).map(|n| n as f64 * interval);
-        all.filter(|nanos| *nanos < start || self.is_visible(*nanos)).collect()
+        let count = (self.rotations / (self.rate() / 36_000.0) / interval) as u64;
+        let all = (0..count).map(|n| n as f64 * interval);
+        all.filter(|nanos| *nanos < limited_from || self.is_visible(*nanos)).collect()
     }
 
     /// Returns the numbers of the packets that cross the blanked sector.
-    fn spanning(&self) -> Vec<usize> {
+    fn crossing_packets(&self) -> Vec<usize> {
         let (blocks, used, _) = layout(self.model, self.returns);
         let firings = self.firings(0.0);
         let packets = firings.chunks_exact(used / blocks).enumerate();
         let spans = |times: &[f64]| {
-            self.passed(times[0]) != self.passed(times[times.len() - 1])
+            self.count_passes(times[0]) != self.count_passes(times[times.len() - 1])
         };
         packets.filter(|(_, times)| spans(times)).map(|(number, _)| number).collect()
     }
 
-    /// Returns a capture with nanoseconds. The field of view is limited after `begin`
-    /// nanoseconds. Packets for which `is_lost` returns true are omitted.
-    fn capture(&self, start: f64, is_lost: impl Fn(usize) -> bool) -> Bytes {
+    /// Returns a capture with times in nanoseconds. The field of view is limited after
+    /// `limited_from` nanoseconds. Packets for which `is_lost` returns true are omitted.
+    fn capture(&self, limited_from: f64, is_lost: impl Fn(usize) -> bool) -> Bytes {
         let (blocks, used, interval) = layout(self.model, self.returns);
         let sensor = Sensor { model: self.model, returns: self.returns };
         let firings = used / blocks;
-        let visible = self.firings(start);
+        let visible = self.firings(limited_from);
         let mut bytes = Vec::new();
         let header = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1];
         header.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
@@ -120,10 +121,9 @@ impl Setup {
             if is_lost(number) {
                 continue;
             }
-            let (first, final_) = (times[0], times[firings - 1]);
-            // The end of the last firing, or the start of the last one of a packet
-            // without a gap.
-            let at_end = final_ + interval - firings as f64 * interval;
+            let (first, last) = (times[0], times[firings - 1]);
+            // The time of the first firing if the packet had no gap and the same last firing.
+            let at_end = last + interval - firings as f64 * interval;
             let is_end = self.model.timestamp_reference() == TimestampReference::End;
             let packet_nanos = if is_end { sensor.packet_nanos() } else { 0.0 };
             let stamp = if is_end { at_end } else { first } + packet_nanos;
@@ -132,7 +132,7 @@ impl Setup {
                 Stamp::Arrival => at_end + packet_nanos,
                 Stamp::Sensor => stamp + 400_000.0,
             };
-            let nanos = (BEGUN + arrival) as u64;
+            let nanos = (START_NANOS + arrival) as u64;
             let lengths = [1_248_u32; 2];
             let head = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32];
             head.into_iter().chain(lengths).for_each(|w| bytes.extend(w.to_le_bytes()));
@@ -153,7 +153,7 @@ impl Setup {
                     bytes.push(9);
                 }
             }
-            let stamp = (BEGUN % 3.6e12 + stamp) / 1e3;
+            let stamp = (START_NANOS % 3.6e12 + stamp) / 1e3;
             bytes.extend((stamp.round() as u32).to_le_bytes());
             bytes.extend(self.tail());
         }
@@ -190,7 +190,8 @@ impl Setup {
             .unwrap()
     }
 
-    /// Compares all points with the truth.
+    /// Compares all points with the simulation, and checks that no packets are reported as
+    /// lost.
     fn check(&self) {
         let log = self.open(self.capture(0.0, |_| false));
         self.check_points(&log);
@@ -198,7 +199,7 @@ impl Setup {
         assert!(lost.is_none(), "{self:?}: {lost:?}");
     }
 
-    /// Compares the points of `log` with the truth, and the field of view.
+    /// Compares the points and the field of view of `log` with the simulation.
     fn check_points(&self, log: &CaptureLog) {
         let points = points(log, 1 << 18);
         let floats = |name| points[name].as_primitive::<Float32Type>().values();
@@ -207,7 +208,7 @@ impl Setup {
         let (azimuths, x, y) = (floats("azimuth"), floats("x"), floats("y"));
         let (blocks, _, interval) = layout(self.model, self.returns);
         assert!(blocks > 0 && !times.is_empty());
-        let first_pass = self.passed(0.0);
+        let first_pass = self.count_passes(0.0);
         // All lasers in a block of an HDL-64E have the azimuth of the block.
         let is_still = self.model.is_hdl64e();
         let late = if is_still { self.rate() * interval / 100.0 } else { 0.0 };
@@ -217,7 +218,7 @@ impl Setup {
             _ => 0.0,
         };
         for at in 0..times.len() {
-            let nanos = times[at] as f64 - BEGUN + shift;
+            let nanos = times[at] as f64 - START_NANOS + shift;
             let true_azimuth = self.azimuth(nanos) / 100.0;
             let mut deviation = (true_azimuth - f64::from(azimuths[at]) + 180.0)
                 .rem_euclid(360.0)
@@ -235,7 +236,8 @@ impl Setup {
                 (azimuth - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
             assert!(turned.abs() < 10.0, "{self:?}: point {at} is turned by {turned}");
             let margin = 1_000_000.0_f64.min(interval * 14.0);
-            let passes = [self.passed(nanos - margin), self.passed(nanos + margin)];
+            let passes =
+                [self.count_passes(nanos - margin), self.count_passes(nanos + margin)];
             let scan = i64::from(scans[at]) + first_pass;
             if passes[0] == passes[1] && self.is_visible(nanos) {
                 assert_eq!(
@@ -292,7 +294,8 @@ fn sectors_of_any_width_and_position_are_detected() {
                 // With a very narrow field of view, a packet contains several rotations.
                 let visible = (u32::from(end) + 36_000 - u32::from(start)) % 36_000;
                 let rotations = if visible < 1_000 { 60.3 } else { 3.3 };
-                Setup { model, returns, rpm, start, end, stamp, rotations }.check();
+                GeneratedLidar { model, returns, rpm, start, end, stamp, rotations }
+                    .check();
             }
         }
     }
@@ -323,7 +326,16 @@ fn packets_of_all_models_may_cross_a_blanked_sector() {
                     // has the time of the record.
                     let is_narrow = start == 17_500;
                     let rotations = if is_narrow { 20.3 } else { 2.3 };
-                    Setup { model, returns, rpm, start, end, stamp, rotations }.check();
+                    GeneratedLidar {
+                        model,
+                        returns,
+                        rpm,
+                        start,
+                        end,
+                        stamp,
+                        rotations,
+                    }
+                    .check();
                 }
             }
         }
@@ -345,30 +357,31 @@ fn lost_packets_are_counted_around_a_sector() {
     let (model, returns, rpm, rotations) = (Model::Vlp16, SINGLE, 600.0, 12.3);
     for (start, end) in FIELDS {
         for stamp in [Stamp::Arrival, Stamp::First, Stamp::Sensor] {
-            let setup = Setup { model, returns, rpm, start, end, stamp, rotations };
-            let spanning = setup.spanning();
-            let inside = spanning[spanning.len() / 2];
+            let lidar =
+                GeneratedLidar { model, returns, rpm, start, end, stamp, rotations };
+            let crossing_packets = lidar.crossing_packets();
+            let inside = crossing_packets[crossing_packets.len() / 2];
             let is_apart = |number: &usize| {
-                spanning.iter().all(|other| other.abs_diff(*number) > 2)
+                crossing_packets.iter().all(|other| other.abs_diff(*number) > 2)
             };
             let outside = (inside + 3..).find(is_apart).unwrap();
             for lost in [inside, outside] {
-                let log = setup.open(setup.capture(0.0, |number| number == lost));
-                setup.check_points(&log);
+                let log = lidar.open(lidar.capture(0.0, |number| number == lost));
+                lidar.check_points(&log);
                 let description = lost_packets(&log).unwrap_or_default();
                 let expected = "about 1 packet is missing, in 1 gap";
                 assert!(
                     description.starts_with(expected),
-                    "{setup:?}: {lost}: {description}"
+                    "{lidar:?}: {lost}: {description}"
                 );
             }
             let three = |number| (outside..outside + 3).contains(&number);
-            let log = setup.open(setup.capture(0.0, three));
-            setup.check_points(&log);
+            let log = lidar.open(lidar.capture(0.0, three));
+            lidar.check_points(&log);
             let description = lost_packets(&log).unwrap_or_default();
             assert!(
                 description.starts_with("about 3 packets are"),
-                "{setup:?}: {description}"
+                "{lidar:?}: {description}"
             );
         }
     }
@@ -378,15 +391,16 @@ fn lost_packets_are_counted_around_a_sector() {
 fn field_of_view_that_is_limited_later_is_detected() {
     let (returns, rotations) = (SINGLE, 145.3);
     // After more than 8,192 packets.
-    for (model, rpm, begin, (start, end), stamp) in [
+    for (model, rpm, limited_from, (start, end), stamp) in [
         (Model::Vlp16, 600.0, 11e9, FIELDS[2], Stamp::Arrival),
         (Model::Vlp16, 600.0, 11e9, FIELDS[4], Stamp::Sensor),
         (Model::Vlp32c, 1_200.0, 5.6e9, FIELDS[3], Stamp::First),
     ] {
-        let setup = Setup { model, returns, rpm, start, end, stamp, rotations };
-        let log = setup.open(setup.capture(begin, |_| false));
-        setup.check_points(&log);
-        assert_eq!(lost_packets(&log), None, "{setup:?}");
+        let lidar =
+            GeneratedLidar { model, returns, rpm, start, end, stamp, rotations };
+        let log = lidar.open(lidar.capture(limited_from, |_| false));
+        lidar.check_points(&log);
+        assert_eq!(lost_packets(&log), None, "{lidar:?}");
         let topic = log.manifest().topic_id("points").unwrap();
         let description =
             &log.manifest().topics[topic.index()].metadata["field_of_view"];

@@ -1,5 +1,5 @@
-//! Points of scans are within the groups of the scans, for all samples and for irregular
-//! rotations.
+//! The points of each scan are within the row group of the scan, for all samples and for
+//! irregular rotations.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -32,16 +32,16 @@ fn rows(points: &RecordBatch) -> Vec<(usize, Option<i64>)> {
     (0..points.num_rows()).map(|row| (scans.value(row) as usize, time(row))).collect()
 }
 
-/// Returns whether a record with this offset and length may contain points of the scan
-/// `number`.
-fn may_hold(groups: &[RowGroup], number: usize, offset: u64, len: usize) -> bool {
-    let group = &groups[number.min(groups.len() - 1)];
-    let next = groups.get(number + 1).map_or(u64::MAX, |next| next.start);
-    offset + len as u64 >= group.first_record && offset <= next
+/// Returns whether a record with this offset and length may contain points of `scan`.
+fn may_contain_scan(groups: &[RowGroup], scan: usize, offset: u64, len: usize) -> bool {
+    let group = &groups[scan.min(groups.len() - 1)];
+    let next_start = groups.get(scan + 1).map_or(u64::MAX, |next| next.start);
+    offset + len as u64 >= group.first_record && offset <= next_start
 }
 
-/// Asserts that each point of `topic` is within its group. Returns the number of points.
-fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
+/// Asserts that each point of `topic` is within the group of its scan. Returns the number of
+/// points.
+fn assert_points_in_groups(name: &str, log: &dyn Log, topic: TopicId) -> usize {
     let groups = log.row_groups(topic, TimeRange::ALL).unwrap().unwrap();
     assert!(groups.is_sorted_by_key(|group| group.start), "{name}");
     assert!(groups.iter().all(|group| group.first_record <= group.start), "{name}");
@@ -55,11 +55,12 @@ fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
             for run in block.runs().flat_map(logtool_core::Run::single_record_runs) {
                 decoder.append(run, &mut Vec::new());
                 let Record { offset, payload, .. } = run.records().next().unwrap();
-                for (number, time) in rows(&decoder.take().unwrap()) {
-                    let case = format!("{name}: scan {number} at {offset}");
-                    assert!(may_hold(&groups, number, offset, payload.len()), "{case}");
-                    assert!(number <= groups.len(), "{case}");
-                    let group = groups.get(number).or(groups.last()).unwrap();
+                for (scan, time) in rows(&decoder.take().unwrap()) {
+                    let case = format!("{name}: scan {scan} at {offset}");
+                    let len = payload.len();
+                    assert!(may_contain_scan(&groups, scan, offset, len), "{case}");
+                    assert!(scan <= groups.len(), "{case}");
+                    let group = groups.get(scan).or(groups.last()).unwrap();
                     let is_in_group =
                         |time| group.time.contains(Timestamp::from_nanos(time));
                     assert!(time.is_none_or(is_in_group), "{case}: {time:?} {group:?}");
@@ -86,7 +87,7 @@ fn points_of_samples_are_within_their_groups() {
                 for (id, topic) in log.manifest().topics() {
                     let is_points = topic.origin == TopicOrigin::Derived;
                     if is_points && log.decoder(id, &Columns::default()).is_ok() {
-                        let count = assert_points(&name, &*log, id);
+                        let count = assert_points_in_groups(&name, &*log, id);
                         assert!(count > 0, "{name}");
                     }
                 }
@@ -95,18 +96,19 @@ fn points_of_samples_are_within_their_groups() {
     }
 }
 
-/// Returns a pseudo-random number below `below`.
-fn random(state: &mut u64, below: u64) -> u64 {
+/// Returns a pseudo-random number below `limit`.
+fn random(state: &mut u64, limit: u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
-    *state % below
+    *state % limit
 }
 
 #[test]
 fn points_of_irregular_rotations_are_within_their_groups() {
     let state = &mut 11;
-    let mut ahead = 0;
+    // The points in packets before the one in which their scan starts.
+    let mut early_points = 0;
     for round in 0..60 {
         let models = [
             Model::Hdl64eS2,
@@ -136,12 +138,12 @@ fn points_of_irregular_rotations_are_within_their_groups() {
             };
             let mut packet = vec![1; DATA_BYTES];
             for (block, bytes) in packet.chunks_exact_mut(100).enumerate() {
-                let lower =
+                let has_two_banks =
                     sensor.model == Model::Hdl64eS2 || sensor.model == Model::Hdl64eS1;
-                let head =
-                    if lower && block % 2 == 1 { [255, 221] } else { [255, 238] };
+                let is_second_bank = has_two_banks && block % 2 == 1;
+                let flag = if is_second_bank { [255, 221] } else { [255, 238] };
                 let turned = azimuth + block as u64 * step;
-                bytes[..2].copy_from_slice(&head);
+                bytes[..2].copy_from_slice(&flag);
                 bytes[2..4].copy_from_slice(&((turned % 36_000) as u16).to_le_bytes());
             }
             azimuth += 12 * step;
@@ -170,13 +172,17 @@ fn points_of_irregular_rotations_are_within_their_groups() {
             let time = Timestamp::from_nanos(*nanos);
             let (topic, payload, offset) = (TopicId(0), &packet[..], offset(at));
             decoder.add(Record { topic, stream: 0, time, payload, offset });
-            for (number, _) in rows(&decoder.take().unwrap()) {
-                let context = format!("{sensor} {round}: scan {number} in packet {at}");
-                assert!(may_hold(&groups, number, offset, DATA_BYTES - 1), "{context}");
-                ahead +=
-                    usize::from(groups.get(number).is_some_and(|g| g.start > offset));
+            for (scan, _) in rows(&decoder.take().unwrap()) {
+                let case = format!("{sensor} {round}: scan {scan} in packet {at}");
+                assert!(
+                    may_contain_scan(&groups, scan, offset, DATA_BYTES - 1),
+                    "{case}"
+                );
+                let starts_later =
+                    groups.get(scan).is_some_and(|group| group.start > offset);
+                early_points += usize::from(starts_later);
             }
         }
     }
-    assert!(ahead > 0, "no point is of a scan that begins in the next packet");
+    assert!(early_points > 0, "no point is of a scan that starts in the next packet");
 }

@@ -9,13 +9,13 @@ use logtool_velodyne::{
     calibration::{Calibration, StatusStream},
     model::{Evidence, Model, ReturnMode, Sensor},
     packet::{DATA_BYTES, Firings},
-    points::{Axes, Formula, PointDecoder, PointOptions, TimeSource},
+    points::{Axes, BlankedSector, Formula, PointDecoder, PointOptions, TimeSource},
 };
 
-/// A pseudo-random number generator.
-struct Numbers(u64);
+/// A generator of pseudo-random numbers.
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -24,13 +24,13 @@ impl Numbers {
     }
 }
 
-/// Returns a packet of random bytes, mostly with known flags, and with times that are far
-/// apart.
-fn packet(numbers: &mut Numbers) -> (Timestamp, Vec<u8>) {
+/// Returns a packet of random bytes with the flags of any model and mostly valid azimuths,
+/// and an arbitrary time.
+fn packet(numbers: &mut RandomNumbers) -> (Timestamp, Vec<u8>) {
     let mut bytes: Vec<u8> = (0..DATA_BYTES).map(|_| numbers.next() as u8).collect();
-    let order = numbers.next() % 5;
+    let bank_order = numbers.next() % 5;
     for block in 0..12 {
-        let bank = match order {
+        let bank = match bank_order {
             0 => 0,
             1 => block % 2,
             2 => block % 4,
@@ -56,7 +56,7 @@ fn packet(numbers: &mut Numbers) -> (Timestamp, Vec<u8>) {
 
 #[test]
 fn arbitrary_packets_are_decoded_or_reported() {
-    let mut numbers = Numbers(1);
+    let mut numbers = RandomNumbers(1);
     let packets: Vec<_> = (0..300).map(|_| packet(&mut numbers)).collect();
     let mut block = Block::default();
     let bytes: Vec<u8> = packets.iter().flat_map(|(_, bytes)| bytes).copied().collect();
@@ -75,6 +75,14 @@ fn arbitrary_packets_are_decoded_or_reported() {
             options.axes = Axes::Manual;
             options.scan_start = (numbers.next() % 65_536) as u16;
             options.time = TimeSource::Sensor { hour_nanos: numbers.next() as i64 };
+            options.blanked = Some(BlankedSector {
+                from: (numbers.next() % 36_000) as u16,
+                to: (numbers.next() % 36_000) as u16,
+                // Delays of blocks after the sector may exceed the range of times.
+                rotation_nanos: numbers.next() >> (numbers.next() % 64),
+                is_stamped_at_end: numbers.next().is_multiple_of(2),
+                starts_later: false,
+            });
             let calibration = Calibration::for_model(model);
             let sensor = Sensor { model, returns };
             let columns = Columns::default();
@@ -84,22 +92,22 @@ fn arbitrary_packets_are_decoded_or_reported() {
             block.runs().for_each(|run| decoder.append(run, &mut damage));
             let batch = decoder.take().unwrap();
             assert!(batch.num_rows() <= 300 * 384);
-            let description: u64 = damage.iter().map(|damage| damage.records).sum();
-            assert!((2..=302).contains(&description), "{model}: {description}");
+            let damaged_records: u64 = damage.iter().map(|damage| damage.records).sum();
+            assert!((2..=302).contains(&damaged_records), "{model}: {damaged_records}");
         }
     }
 }
 
 #[test]
 fn arbitrary_bytes_are_accepted_as_evidence_and_status() {
-    let mut numbers = Numbers(2);
+    let mut numbers = RandomNumbers(2);
     let mut evidence = Evidence::default();
     let mut stream = StatusStream::new(288.0);
     for _ in 0..20_000 {
         let (_, bytes) = packet(&mut numbers);
         let tail = Firings::new(&bytes).unwrap().tail();
-        let sort = b"HMSDNYGTV1234567W"[(numbers.next() % 17) as usize];
-        stream.add(tail.micros, sort, tail.status_value);
+        let status_type = b"HMSDNYGTV1234567W"[(numbers.next() % 17) as usize];
+        stream.add(tail.micros, status_type, tail.status_value);
         stream.add(tail.micros, tail.status_type, tail.status_value);
         evidence.add(&bytes);
     }

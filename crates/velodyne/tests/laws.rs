@@ -1,4 +1,4 @@
-//! Conformance of `.vel` logs, written by our own writer and by others.
+//! `.vel` logs that an independent writer assembled satisfy the conformance checks.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 

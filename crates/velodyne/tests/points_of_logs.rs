@@ -25,7 +25,7 @@ use logtool_velodyne::{
     capture::CaptureLog,
     lidar::{ClockChoice, LidarOptions},
     model::{Model, ReturnMode},
-    points::{Formula, PARTIAL, PointOptions},
+    points::{Formula, PARTIAL_SCANS, PointOptions},
     vel::VelLog,
 };
 
@@ -57,19 +57,17 @@ fn vel_log_has_the_points_of_its_source_capture() {
             continue;
         };
         let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
-        let (ours, theirs) = (points(&log, u64::MAX), points(&capture, u64::MAX));
-        assert_eq!(ours.num_rows(), theirs.num_rows(), "{vel}");
+        let (actual, expected) = (points(&log, u64::MAX), points(&capture, u64::MAX));
+        assert_eq!(actual.num_rows(), expected.num_rows(), "{vel}");
         for column in ["x", "y", "z", "intensity", "laser", "ring", "distance", "scan"]
         {
-            assert!(
-                ours[column].as_ref() == theirs[column].as_ref(),
-                "{vel}: {column}"
-            );
+            let is_equal = actual[column].as_ref() == expected[column].as_ref();
+            assert!(is_equal, "{vel}: {column}");
         }
     }
 }
 
-/// Returns the points of these times, and the list of partial scans.
+/// Returns the points in `time`, and the list of partial scans.
 fn points_within(log: &dyn Log, time: TimeRange) -> (RecordBatch, String) {
     let topic = log.manifest().topic_id("points").unwrap();
     let topics = [topic].into_iter().collect();
@@ -84,8 +82,9 @@ fn points_within(log: &dyn Log, time: TimeRange) -> (RecordBatch, String) {
             block.runs().for_each(|run| decoder.append(run, &mut damage));
         }
     }
-    let partial = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
-    (decoder.take().unwrap(), partial.clone())
+    let partial_scans =
+        &schema.field_with_name("scan").unwrap().metadata()[PARTIAL_SCANS];
+    (decoder.take().unwrap(), partial_scans.clone())
 }
 
 /// Parses a list of numbers such as `0,7-9`.
@@ -107,44 +106,45 @@ fn points_are_selected_by_firing_time_and_partial_scans_are_listed() {
     let captures = ["sim_hdl64e_s2.pcap", "vlp16_nebula.pcap"]
         .map(|name| Some((name, Box::new(capture(name)?) as Box<dyn Log>)));
     for (name, log) in vel.into_iter().chain(captures).flatten() {
-        let whole = points(&*log, u64::MAX);
-        let times = whole["time"].as_primitive::<TimestampNanosecondType>().values();
-        let scans = whole["scan"].as_primitive::<UInt32Type>().values();
+        let all = points(&*log, u64::MAX);
+        let times = all["time"].as_primitive::<TimestampNanosecondType>().values();
+        let scans = all["scan"].as_primitive::<UInt32Type>().values();
         let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
-        let at = |part: i64| Timestamp::from_nanos(first + (last - first) / 100 * part);
-        for (from, to) in
-            [(at(30), at(70)), (Timestamp::MIN, at(50)), (at(90), Timestamp::MAX)]
-        {
-            let time = TimeRange { start: from, end: to };
-            let is_wanted: Vec<bool> = times
+        let at_percent = |percent: i64| {
+            Timestamp::from_nanos(first + (last - first) / 100 * percent)
+        };
+        for (start, end) in [
+            (at_percent(30), at_percent(70)),
+            (Timestamp::MIN, at_percent(50)),
+            (at_percent(90), Timestamp::MAX),
+        ] {
+            let time = TimeRange { start, end };
+            let is_selected: Vec<bool> = times
                 .iter()
-                .map(|t| time.contains(Timestamp::from_nanos(*t)))
+                .map(|nanos| time.contains(Timestamp::from_nanos(*nanos)))
                 .collect();
-            let expected =
-                filter_record_batch(&whole, &BooleanArray::from(is_wanted.clone()))
-                    .unwrap();
-            let (actual, partial) = points_within(&*log, time);
-            assert_eq!(
-                actual.columns(),
-                expected.columns(),
-                "{name}: {from:?} to {to:?}"
-            );
-            // Scans of which some points, but not all, are selected.
+            let filter = BooleanArray::from(is_selected.clone());
+            let expected = filter_record_batch(&all, &filter).unwrap();
+            let (actual, partial_scans) = points_within(&*log, time);
+            let case = format!("{name}: {start:?} to {end:?}");
+            assert_eq!(actual.columns(), expected.columns(), "{case}");
+            // The numbers of points of each scan that are not selected, and selected.
             let mut counts: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
-            for (scan, is_wanted) in scans.iter().zip(&is_wanted) {
-                counts.entry(*scan).or_default()[usize::from(*is_wanted)] += 1;
+            for (scan, is_selected) in scans.iter().zip(&is_selected) {
+                counts.entry(*scan).or_default()[usize::from(*is_selected)] += 1;
             }
-            let some = counts.iter().filter(|(_, count)| count[1] > 0);
-            let description = numbers(&partial);
-            for (scan, [outside, _]) in some {
-                assert!(
-                    *outside == 0 || description.contains(scan),
-                    "{name}: {scan} of {partial}"
-                );
+            let partial_scans = numbers(&partial_scans);
+            for (scan, [outside, inside]) in &counts {
+                let is_listed = partial_scans.contains(scan);
+                if *inside == 0 {
+                    assert!(!is_listed, "{case}: scan {scan}");
+                } else if *outside > 0 {
+                    assert!(is_listed, "{case}: scan {scan}");
+                }
             }
             assert!(
-                description.iter().all(|scan| counts[scan][1] > 0),
-                "{name}: {partial}"
+                partial_scans.iter().all(|scan| counts.contains_key(scan)),
+                "{case}"
             );
         }
     }
@@ -230,12 +230,12 @@ fn points_are_in_utc_if_a_receiver_sets_the_lidar_clock() {
     // The timestamps of the first data packets in microseconds past the hour, the hours
     // from NMEA and the status bytes, and the nanoseconds until the first firing.
     // date -u -d "2015-07-23 21:00" +%s; date -u -d "2010-09-30 12:00" +%s
-    for (name, hour, stamp, first, verdict) in [
+    for (name, hour, micros, first_firing, description_start) in [
         ("vlp16_opendlv_sampleShort.pcap", 1_437_685_200, 2_467_108_343, 0, "those of"),
         ("sim_hdl64e_s2.pcap", 1_285_848_000, 3_598_900_288, -288_000, "locked"),
     ] {
         let Some((time, log)) = first_utc(name) else { continue };
-        let expected = hour * 1_000_000_000 + stamp * 1_000 + first;
+        let expected = hour * 1_000_000_000 + micros * 1_000 + first_firing;
         // Some of the first firings have no return.
         let late = time - expected;
         assert!((0..100_000).contains(&late), "{name}: {late} ns late");
@@ -243,7 +243,7 @@ fn points_are_in_utc_if_a_receiver_sets_the_lidar_clock() {
         let metadata = &log.manifest().topic(id).unwrap().metadata;
         assert_eq!(metadata["times"], "those of the lidar's own clock");
         let description = metadata.get("lidar_clock").unwrap_or(&metadata["times"]);
-        assert!(description.starts_with(verdict), "{name}: {description}");
+        assert!(description.starts_with(description_start), "{name}: {description}");
     }
 }
 
@@ -263,7 +263,7 @@ fn capture_clock_is_compared_with_utc_by_locked_packets() {
 #[test]
 fn packets_without_a_pulse_state_utc_if_there_are_no_others() {
     let Some(bytes) = sample("hdl32e_rustlidarutils_example.pcap") else { return };
-    let metadata = |clock| {
+    let fit_to_unix = |clock| {
         let mut options = LidarOptions::default();
         options.clock = clock;
         let source = Arc::new(bytes.clone());
@@ -272,19 +272,14 @@ fn packets_without_a_pulse_state_utc_if_there_are_no_others() {
     };
     // The first position packet: captured at 22:02:45.380293, with NMEA 22:02:43 and
     // 164475540 us past the hour.
-    let fit = metadata(ClockChoice::Auto).unwrap();
+    let fit = fit_to_unix(ClockChoice::Auto).unwrap();
     assert!((fit.offset_nanos + 904_753_000).abs() < 1_000_000, "{fit:?}");
     assert!(fit.spread_nanos < 1_000_000 && fit.observations == 100, "{fit:?}");
-    assert_eq!(metadata(ClockChoice::Log), None);
+    assert_eq!(fit_to_unix(ClockChoice::Log), None);
 }
 
 #[test]
 fn clock_that_is_not_set_is_not_utc() {
-    let Some((difference, log)) = first_utc("vlp16_mrpt_gps_sample.pcap") else {
-        return;
-    };
-    let id = log.manifest().topic_id("points").unwrap();
-    eprintln!("{difference} {:?}", log.manifest().topic(id).unwrap().metadata);
     let Some((_, log)) = first_utc("vlp16_rustlidarutils.pcap") else { return };
     let id = log.manifest().topic_id("points").unwrap();
     let metadata = &log.manifest().topic(id).unwrap().metadata;
@@ -301,11 +296,10 @@ fn model_option_that_contradicts_the_packets_is_reported() {
         CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
     };
     let log = open_as(Model::Hdl64eS1);
-    let description =
-        log.manifest().remarks.iter().find(|r| r.contains("as set by the user"));
-    let description = description.expect("a remark");
-    for word in ["HDL-64E S1", "the packets indicate HDL-64E S2", "blocks alternate"] {
-        assert!(description.contains(word), "{description}");
+    let is_about_model = |remark: &&String| remark.contains("as set by the user");
+    let remark = log.manifest().remarks.iter().find(is_about_model).expect("a remark");
+    for words in ["HDL-64E S1", "the packets indicate HDL-64E S2", "blocks alternate"] {
+        assert!(remark.contains(words), "{remark}");
     }
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
@@ -313,7 +307,7 @@ fn model_option_that_contradicts_the_packets_is_reported() {
         findings.iter().any(|finding| finding.code.name == "lidar.model.overruled")
     );
     let log = open_as(Model::Hdl64eS2);
-    assert!(!log.manifest().remarks.iter().any(|r| r.contains("as set by the user")));
+    assert_eq!(log.manifest().remarks.iter().find(is_about_model), None);
 }
 
 #[test]
@@ -329,19 +323,16 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
     };
     // GPS states 13:11:07 in the first seconds, and the packets 59:58.9 past the hour.
     let records = "those of the records";
-    let own = "those of the lidar's own clock";
-    for (clock, times, other) in [
+    let lidar = "those of the lidar's own clock";
+    for (clock, times, alternative) in [
         (ClockChoice::Auto, records, "can have those of the lidar"),
         (ClockChoice::Log, records, "can have those of the lidar"),
-        (ClockChoice::Lidar, own, "can have those of the log"),
+        (ClockChoice::Lidar, lidar, "can have those of the log"),
     ] {
         let metadata = metadata(clock);
         assert_eq!(metadata["times"], times);
-        let description = &metadata["clock_warning"];
-        assert!(
-            description.contains(other) && description.contains("668."),
-            "{description}"
-        );
+        let warning = &metadata["clock_warning"];
+        assert!(warning.contains(alternative) && warning.contains("668."), "{warning}");
     }
     // A capture has only the GPS of the lidar, and both agree.
     let Some((_, log)) = first_utc("sim_hdl64e_s2.pcap") else { return };

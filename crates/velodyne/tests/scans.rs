@@ -12,13 +12,14 @@ use logtool_velodyne::{
     calibration::Calibration,
     packet::Firings,
     points::{
-        PARTIAL, PointDecoder, PointOptions, ScanIndex, ScanNumbers, ScanTracker,
+        PARTIAL_SCANS, PointDecoder, PointOptions, ScanIndex, ScanNumbers, ScanTracker,
     },
 };
 
-fn index(packets: &[Payload], cut: u16) -> ScanIndex {
+/// Returns the index of the scans that start at `scan_start` in hundredths of a degree.
+fn index(packets: &[Payload], scan_start: u16) -> ScanIndex {
     let mut options = PointOptions::default();
-    options.scan_start = cut;
+    options.scan_start = scan_start;
     let mut tracker = ScanTracker::new(sensor(packets), options);
     let mut index = ScanIndex::default();
     for (at, (nanos, payload)) in packets.iter().enumerate() {
@@ -38,9 +39,9 @@ const CAPTURES: [&str; 6] = [
     "vlp16_nebula.pcap",
 ];
 
-/// Returns how often the azimuth decreases by more than half a rotation, from the bytes
-/// alone.
-fn falls(packets: &[Payload]) -> usize {
+/// Returns how often the azimuth decreases by more than half a rotation, without the code
+/// under test.
+fn count_wraps(packets: &[Payload]) -> usize {
     let azimuths = packets.iter().flat_map(|(_, payload)| {
         (0..12).map(|block| {
             let at = block * 100 + 2;
@@ -58,7 +59,7 @@ fn scans_start_where_the_azimuth_wraps_and_the_ends_are_partial() {
         let packets = packets(&samples.join(name));
         let index = index(&packets, 0);
         let count = index.starts.len();
-        assert_eq!(count, falls(&packets) + 1, "{name}");
+        assert_eq!(count, count_wraps(&packets) + 1, "{name}");
         let partial: Vec<u32> =
             (0..count as u32).filter(|scan| index.is_partial(*scan)).collect();
         let first = u16::from_le_bytes([packets[0].1[2], packets[0].1[3]]);
@@ -82,17 +83,18 @@ fn scans_start_where_the_azimuth_wraps_and_the_ends_are_partial() {
         let decoder =
             decoder.unwrap().with_scans(ScanNumbers::Indexed(Arc::new(index)));
         let schema = decoder.schema().clone();
-        let description = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
+        let listed = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL_SCANS];
         let expected: Vec<String> = expected.iter().map(u32::to_string).collect();
-        let runs = [expected.join(","), "0-1".to_owned()];
-        assert!(runs.contains(description), "{name}: {description}");
+        // A range if there are only two scans.
+        let alternatives = [expected.join(","), "0-1".to_owned()];
+        assert!(alternatives.contains(listed), "{name}: {listed}");
     }
 }
 
 #[test]
-fn scans_start_at_the_firing_for_any_azimuth() {
+fn firings_after_any_scan_start_are_in_the_next_scan() {
     let Some(samples) = samples() else { return };
-    for (name, cut) in [
+    for (name, scan_start) in [
         ("vlp16_opendlv_sampleShort.pcap", 0),
         ("vlp16_opendlv_sampleShort.pcap", 12_345),
         ("veloview_monterey-first-100-packets.pcap", 27_000),
@@ -101,20 +103,18 @@ fn scans_start_at_the_firing_for_any_azimuth() {
         let sensor = sensor(&packets);
         let calibration = Calibration::for_model(sensor.model);
         let mut options = PointOptions::default();
-        options.scan_start = cut;
+        options.scan_start = scan_start;
         let points = decode(&packets, sensor, &calibration, options);
-        // In a scan, the azimuth after the scan start only increases, except for the
-        // order of the lasers in a block.
-        let after = |azimuth: f64| (azimuth - f64::from(cut) / 100.0).rem_euclid(360.0);
-        for at in 1..points.scan.len() {
-            let (before, after) =
-                (after(points.azimuth[at - 1]), after(points.azimuth[at]));
-            let is_new = points.scan[at] != points.scan[at - 1];
-            assert_eq!(
-                is_new,
-                before > 350.0 && after < 10.0,
-                "{name} at {at}: {before} {after}"
-            );
+        // In a scan, the angle after the scan start only increases, except for the order of
+        // the lasers in a block.
+        let start_deg = f64::from(scan_start) / 100.0;
+        let angle_after_start = |azimuth: f64| (azimuth - start_deg).rem_euclid(360.0);
+        for row in 1..points.scan.len() {
+            let previous = angle_after_start(points.azimuth[row - 1]);
+            let current = angle_after_start(points.azimuth[row]);
+            let is_new_scan = points.scan[row] != points.scan[row - 1];
+            let wraps = previous > 350.0 && current < 10.0;
+            assert_eq!(is_new_scan, wraps, "{name}, row {row}: {previous} {current}");
         }
     }
 }
@@ -150,11 +150,16 @@ fn parts_with_an_index_have_the_scan_numbers_of_the_whole() {
 fn lost_rotation_starts_a_new_scan() {
     let Some(samples) = samples() else { return };
     let mut packets = packets(&samples.join("vlp16_opendlv_sampleShort.pcap"));
-    // A rotation has 76 packets: without 70, the same rotation seems to continue.
-    let whole = index(&packets, 0).starts.len();
+    // A rotation has 76 packets. Without 70 packets, the azimuth seems to continue.
+    let scan_count = index(&packets, 0).starts.len();
     packets.drain(120..190);
     let index = index(&packets, 0);
-    assert_eq!(index.starts.len(), whole);
-    let lost = index.starts.iter().filter(|start| !start.is_at_scan_start).count();
-    assert_eq!(lost, 2, "the first one, and the one after the gap: {:?}", index.starts);
+    assert_eq!(index.starts.len(), scan_count);
+    let starts_elsewhere =
+        index.starts.iter().filter(|start| !start.is_at_scan_start).count();
+    let starts = &index.starts;
+    assert_eq!(
+        starts_elsewhere, 2,
+        "the first scan, and that after the gap: {starts:?}"
+    );
 }

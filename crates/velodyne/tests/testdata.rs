@@ -92,7 +92,7 @@ fn puck_capture_has_its_generated_contents() {
     assert_eq!(log.lidar(points).unwrap().sensor.model, Model::Vlp16);
     // From 300 degrees over the scan start at 0 to 340.
     let scans = log.scans(points).unwrap();
-    let at_cut: Vec<bool> =
+    let is_at_scan_start: Vec<bool> =
         scans.starts.iter().map(|start| start.is_at_scan_start).collect();
-    assert_eq!(at_cut, [false, true]);
+    assert_eq!(is_at_scan_start, [false, true]);
 }

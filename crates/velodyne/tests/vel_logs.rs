@@ -38,7 +38,7 @@ fn logged(manifest: &Manifest) -> Selection {
     Selection { topics: topics.map(|(id, _)| id).collect(), ..Selection::default() }
 }
 
-/// Returns the messages of a log with the names of their topics, and its damage.
+/// Returns the messages of a log with the labels of their topics, and its damage.
 fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
     let (mut block, mut all, mut damage) = (Block::default(), vec![], vec![]);
     let selection = logged(log.manifest());
@@ -55,8 +55,8 @@ fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
     (all, damage)
 }
 
-/// Returns a copy of the log, written record by record, or by parts if possible.
-fn rewritten(log: &VelLog, by_parts: bool) -> Bytes {
+/// Returns a copy of the log, written record by record, or part by part where possible.
+fn rewrite(log: &VelLog, by_parts: bool) -> Bytes {
     let (manifest, selection) = (log.manifest(), logged(log.manifest()));
     let extract = LogSlice { manifest, selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
@@ -104,7 +104,7 @@ fn rewritten_logs_have_equal_messages() {
             last[17] -= 1;
         }
         for by_parts in [false, true] {
-            let copy = open(&rewritten(&log, by_parts));
+            let copy = open(&rewrite(&log, by_parts));
             assert!(messages(&copy).0 == expected, "{name}");
             assert_eq!(messages(&copy).1, [], "{name}");
             assert_eq!(copy.size_field(), log.size_field(), "{name}");
@@ -114,9 +114,9 @@ fn rewritten_logs_have_equal_messages() {
     }
 }
 
-/// Returns the messages of car.vel as header without size and data, with additional
-/// messages of unknown types, versions and lengths.
-fn all_sorts() -> Vec<Vec<u8>> {
+/// Returns the payloads of the messages of `car.vel`, and of additional messages of unknown
+/// types, versions and lengths, and with invalid times.
+fn messages_of_all_kinds() -> Vec<Vec<u8>> {
     let bytes = testdata();
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let (mut at, mut all) = (12 + 8 * word(8) as usize, vec![]);
@@ -126,7 +126,7 @@ fn all_sorts() -> Vec<Vec<u8>> {
         at = end;
     }
     assert!(all.len() > 20);
-    for (place, kind, version, data) in [
+    for (index, kind, version, data_len) in [
         (3, 0x77_u32, 100, 0),
         (9, 0x1_4043, 7, 28),
         (12, 0x0123_4567, 100, 9),
@@ -134,28 +134,33 @@ fn all_sorts() -> Vec<Vec<u8>> {
         (14, 0, i32::MIN, 0),
         (15, 0x99, -1, 5),
     ] {
-        let mut message = all[place].clone();
+        let mut message = all[index].clone();
         message[1..5].copy_from_slice(&kind.to_le_bytes());
         message[5..9].copy_from_slice(&i32::to_le_bytes(version));
-        message.resize(17 + data, 0xab);
-        all.insert(place, message);
+        message.resize(17 + data_len, 0xab);
+        all.insert(index, message);
     }
-    for (place, millis) in [(5, f64::NAN), (6, f64::NEG_INFINITY), (17, 8.9e12)] {
-        let mut message = all[place].clone();
+    for (index, millis) in [(5, f64::NAN), (6, f64::NEG_INFINITY), (17, 8.9e12)] {
+        let mut message = all[index].clone();
         message[9..17].copy_from_slice(&millis.to_le_bytes());
-        all.insert(place, message);
+        all.insert(index, message);
     }
     all
 }
 
-/// Returns a log of these messages: `counted` header bytes in sizes, the entries of the
-/// index, and the bytes after the messages.
-fn log_bytes(messages: &[Vec<u8>], counted: u32, index: &[u64], end: &[u8]) -> Bytes {
+/// Returns a log of these messages, whose sizes include `header_bytes` of the header, with
+/// these entries of the index, and the bytes `end` after the messages.
+fn log_bytes(
+    messages: &[Vec<u8>],
+    header_bytes: u32,
+    index: &[u64],
+    end: &[u8],
+) -> Bytes {
     let mut bytes = b"\xa4VEL\x01\x00\x01\x00".to_vec();
     bytes.extend((index.len() as u32).to_le_bytes());
     index.iter().for_each(|entry| bytes.extend(entry.to_le_bytes()));
     for message in messages {
-        bytes.extend((message.len() as u32 - 17 + counted).to_le_bytes());
+        bytes.extend((message.len() as u32 - 17 + header_bytes).to_le_bytes());
         bytes.extend(message);
     }
     bytes.extend(end);
@@ -164,24 +169,24 @@ fn log_bytes(messages: &[Vec<u8>], counted: u32, index: &[u64], end: &[u8]) -> B
 
 #[test]
 fn logs_with_any_size_field_index_and_end_round_trip() {
-    let messages = all_sorts();
-    let right = (17, &[][..], &[][..]);
+    let messages = messages_of_all_kinds();
     let indices: [&[u64]; 5] = [&[], &[36, 1], &[0, 0, 0], &[u64::MAX; 2], &[60; 6]];
-    let ends: [&[u8]; 4] = [b"", &[0xff; 4], b"\xff\xff\xff\xffbehind", b""];
-    let by_index = indices.map(|index| (17, index, &b""[..]));
-    let by_end = ends.map(|end| (21, &[][..], end));
-    for (counted, index, end) in [right].into_iter().chain(by_index).chain(by_end) {
-        // The first message, all messages, and only messages of one packet.
-        for some in [&messages[..1], &messages[..], &messages[7..20]] {
-            let log = open(&log_bytes(some, counted, index, end));
+    let ends: [&[u8]; 3] = [b"", &[0xff; 4], b"\xff\xff\xff\xffbehind"];
+    let with_indices = indices.map(|index| (17, index, &b""[..]));
+    let with_ends = ends.map(|end| (21, &[][..], end));
+    for (header_bytes, index, end) in with_indices.into_iter().chain(with_ends) {
+        // The first message, all messages, and some of them.
+        for written in [&messages[..1], &messages[..], &messages[7..20]] {
+            let log = open(&log_bytes(written, header_bytes, index, end));
             let (messages, damage) = self::messages(&log);
             let payloads: Vec<&Vec<u8>> =
                 messages.iter().map(|(_, bytes)| bytes).collect();
-            assert!(payloads.iter().copied().eq(some), "{counted} {index:?} {end:?}");
+            let case = format!("{header_bytes} {index:?} {end:?}");
+            assert!(payloads.iter().copied().eq(written), "{case}");
             assert_eq!(damage, []);
             for by_parts in [false, true] {
-                let copy = open(&rewritten(&log, by_parts));
-                assert_eq!(copy.size_field().header_bytes(), counted);
+                let copy = open(&rewrite(&log, by_parts));
+                assert_eq!(copy.size_field().header_bytes(), header_bytes);
                 assert!(self::messages(&copy) == (messages.clone(), vec![]));
                 assert_eq!(copy.index(), IndexStatus::Verified);
                 let end = |log: &VelLog| log.manifest().metadata["end"].to_string();
@@ -193,7 +198,8 @@ fn logs_with_any_size_field_index_and_end_round_trip() {
 
 #[test]
 fn invalid_times_are_reported_and_do_not_extend_the_log() {
-    let (sound, bytes) = (open(&testdata()), log_bytes(&all_sorts(), 17, &[], b""));
+    let (sound, bytes) =
+        (open(&testdata()), log_bytes(&messages_of_all_kinds(), 17, &[], b""));
     let log = open(&bytes);
     assert_eq!(log.manifest().time, sound.manifest().time);
     let is_reported = |remark: &String| remark.starts_with("3 messages have no time");
@@ -204,7 +210,7 @@ fn invalid_times_are_reported_and_do_not_extend_the_log() {
     );
     // Like the sound log, the copy has an index entry for each second.
     let entries = |bytes: &Bytes| u32::from_le_bytes(bytes[8..12].try_into().unwrap());
-    assert_eq!(entries(&rewritten(&log, true)), entries(&rewritten(&sound, true)));
+    assert_eq!(entries(&rewrite(&log, true)), entries(&rewrite(&sound, true)));
 }
 
 #[test]
@@ -229,9 +235,9 @@ fn index_and_parts_start_at_seconds() {
         let at = 12 + 8 * second;
         u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
     };
-    let read: u64 = plan.iter().map(|part| part.bytes.end - part.bytes.start).sum();
+    let planned: u64 = plan.iter().map(|part| part.bytes.end - part.bytes.start).sum();
     assert_eq!(plan[0].bytes.start, entry(120));
-    assert_eq!(read, entry(123) - entry(120));
+    assert_eq!(planned, entry(123) - entry(120));
 }
 
 #[test]
@@ -239,8 +245,8 @@ fn sound_log_is_copied_byte_for_byte() {
     for name in ["sample_real_s1.vel", "sample_real_s1_loop12.vel", "sample_sim_s2.vel"]
     {
         if let Some(bytes) = sample(name) {
-            assert!(rewritten(&open(&bytes), false) == bytes, "{name}");
-            assert!(rewritten(&open(&bytes), true) == bytes, "{name}");
+            assert!(rewrite(&open(&bytes), false) == bytes, "{name}");
+            assert!(rewrite(&open(&bytes), true) == bytes, "{name}");
         }
     }
 }
@@ -249,9 +255,12 @@ fn sound_log_is_copied_byte_for_byte() {
 fn size_field_is_detected() {
     for name in SAMPLES {
         let Some(bytes) = sample(name) else { continue };
-        let whole = name.contains("size21");
-        let field = if whole { SizeField::Whole } else { SizeField::AfterItself };
-        assert_eq!(open(&bytes).size_field(), field, "{name}");
+        let expected = if name.contains("size21") {
+            SizeField::Whole
+        } else {
+            SizeField::AfterItself
+        };
+        assert_eq!(open(&bytes).size_field(), expected, "{name}");
     }
 }
 
@@ -292,7 +301,7 @@ fn utc_and_quaternion_order_are_detected() {
     assert_eq!(order("sample_real_s1_trunc_noindex.vel"), "x, y, z, w");
 }
 
-/// Returns a log with an attitude every 400 ms.
+/// Returns a log of `count` attitudes, one every 400 ms, with an index of `seconds` entries.
 fn attitudes(count: u32, seconds: u32, size_field: SizeField) -> Vec<u8> {
     let mut options = WriterOptions::default();
     (options.seconds, options.size_field) = (seconds, size_field);
@@ -306,9 +315,10 @@ fn attitudes(count: u32, seconds: u32, size_field: SizeField) -> Vec<u8> {
     log.finish().unwrap().into_inner()
 }
 
-fn verdict(bytes: Vec<u8>) -> IndexStatus {
-    let bytes = Bytes::from(bytes);
-    let log = open(&bytes);
+/// Returns the status of the index of a log. Asserts that the log has ten messages and no
+/// damage.
+fn index_status(bytes: Vec<u8>) -> IndexStatus {
+    let log = open(&bytes.into());
     let (read_messages, damage) = messages(&log);
     assert_eq!((read_messages.len(), damage), (10, vec![]));
     log.index()
@@ -323,20 +333,20 @@ fn index_is_verified_and_no_message_is_lost() {
         let position = u64::from_le_bytes(sound[at..at + 8].try_into().unwrap());
         assert_eq!(position, 12 + 32 + message * 49);
     }
-    assert_eq!(verdict(sound.clone()), IndexStatus::Verified);
-    assert_eq!(verdict(attitudes(10, 0, SizeField::Whole)), IndexStatus::Missing);
-    assert_eq!(verdict(attitudes(10, 2, SizeField::Whole)), IndexStatus::Short);
-    assert_eq!(verdict(attitudes(10, 9, SizeField::Whole)), IndexStatus::Verified);
-    let changed = |at: usize, value: u8| {
+    assert_eq!(index_status(sound.clone()), IndexStatus::Verified);
+    assert_eq!(index_status(attitudes(10, 0, SizeField::Whole)), IndexStatus::Missing);
+    assert_eq!(index_status(attitudes(10, 2, SizeField::Whole)), IndexStatus::Short);
+    assert_eq!(index_status(attitudes(10, 9, SizeField::Whole)), IndexStatus::Verified);
+    let status_with_byte = |at: usize, value: u8| {
         let mut bytes = sound.clone();
         bytes[at] = value;
-        verdict(bytes)
+        index_status(bytes)
     };
-    assert_eq!(changed(12, 45), IndexStatus::Stale);
-    assert_eq!(changed(12 + 8, 1), IndexStatus::Unsorted);
-    // More entries than exist, and fewer.
-    assert_eq!(changed(8, 200), IndexStatus::Stale);
-    assert_eq!(changed(8, 2), IndexStatus::Stale);
+    assert_eq!(status_with_byte(12, 45), IndexStatus::Stale);
+    assert_eq!(status_with_byte(12 + 8, 1), IndexStatus::Unsorted);
+    // The header declares more entries than exist, and fewer.
+    assert_eq!(status_with_byte(8, 200), IndexStatus::Stale);
+    assert_eq!(status_with_byte(8, 2), IndexStatus::Stale);
 }
 
 #[test]
@@ -350,6 +360,6 @@ fn log_can_end_in_three_ways() {
     assert_eq!(end(bytes.clone()), ("end of the file".into(), 4, 0));
     let marked = [&bytes[..], &[0xff; 4], b"and something"].concat();
     assert_eq!(end(marked), ("0xffffffff".into(), 4, 0));
-    let cut = bytes[..bytes.len() - 1].to_vec();
-    assert_eq!(end(cut), ("inside a message".into(), 3, 1));
+    let truncated = bytes[..bytes.len() - 1].to_vec();
+    assert_eq!(end(truncated), ("inside a message".into(), 3, 1));
 }

@@ -22,8 +22,8 @@ use logtool_velodyne::{
     points::{Formula, PointOptions},
 };
 
-/// The name in `expected/`, capture, calibration (default if empty), sensor, number of
-/// points, and the microseconds by which our times are ahead.
+/// The name in `expected/`, capture, calibration (default if empty), model, return mode,
+/// number of points, and the microseconds to add to the expected times.
 type Case = (&'static str, &'static str, &'static str, Model, ReturnMode, usize, f64);
 
 const CASES: &[Case] = &[
@@ -165,15 +165,29 @@ fn calibration(
     }
 }
 
-/// The compared values of a point: packet, nanoseconds after its packet, ring, return
-/// type, position, intensity.
-type Point = (usize, f64, u8, u8, [f64; 3], f64);
+/// The compared values of a point.
+struct Point {
+    packet: usize,
+    /// The nanoseconds after the time of its packet.
+    nanos: f64,
+    ring: u8,
+    return_type: u8,
+    xyz: [f64; 3],
+    intensity: f64,
+}
 
-/// Sorts points by packet, time, ring and return type.
+impl Point {
+    /// Returns the values that have to be equal.
+    fn id(&self) -> (usize, u8, u8) {
+        (self.packet, self.ring, self.return_type)
+    }
+}
+
+/// Sorts points by packet, time in steps of 100 ns, ring and return type.
 fn sorted(mut points: Vec<Point>) -> Vec<Point> {
-    points.sort_by(|a, b| {
-        let key = |p: &Point| (p.0, (p.1 / 100.0).round() as i64, p.2, p.3);
-        key(a).cmp(&key(b))
+    points.sort_by_key(|point| {
+        let time = (point.nanos / 100.0).round() as i64;
+        (point.packet, time, point.ring, point.return_type)
     });
     points
 }
@@ -182,7 +196,7 @@ fn sorted(mut points: Vec<Point>) -> Vec<Point> {
 fn points_equal_those_of_velodyne_decoder() {
     let Some(samples) = samples() else { return };
     let mut failures = vec![];
-    for (name, capture, file, model, returns, count, lead_micros) in CASES {
+    for (name, capture, file, model, returns, count, added_micros) in CASES {
         if !samples.join(capture).is_file() {
             eprintln!("{name}: no {capture}; not checked");
             continue;
@@ -206,33 +220,34 @@ fn points_equal_those_of_velodyne_decoder() {
         let expected: Vec<Point> = floats(&path, "pts")
             .iter()
             .zip(ints(&path, "pkt"))
-            .map(|(p, packet)| {
-                let xyz = [p[0], p[1], p[2]].map(f64::from);
-                let nanos = f64::from(p[4]) * 1e9 + lead_micros * 1e3;
-                (packet as usize, nanos, p[6] as u8, p[7] as u8, xyz, f64::from(p[3]))
+            .map(|(columns, packet)| Point {
+                packet: packet as usize,
+                nanos: f64::from(columns[4]) * 1e9 + added_micros * 1e3,
+                ring: columns[6] as u8,
+                return_type: columns[7] as u8,
+                xyz: [columns[0], columns[1], columns[2]].map(f64::from),
+                intensity: f64::from(columns[3]),
             })
             .collect();
-        let first = expected.last().unwrap().0 + 1;
-        // Spread the packets, so that the packet of each point is unambiguous.
-        let spread: Vec<Payload> = packets[..first]
+        let packet_count = expected.last().unwrap().packet + 1;
+        // One packet per second, so that the packet of each point is unambiguous.
+        let spread: Vec<Payload> = packets[..packet_count]
             .iter()
             .enumerate()
             .map(|(at, (_, bytes))| (at as i64 * 1_000_000_000, bytes.clone()))
             .collect();
         let points = decode(&spread, sensor, &calibration, options);
         let actual: Vec<Point> = (0..points.time.len())
-            .map(|at| {
-                let packet = (points.time[at] + 500_000_000) / 1_000_000_000;
-                let after = (points.time[at] - packet * 1_000_000_000) as f64;
-                let (ring, kind) = (points.ring[at], points.kind[at]);
-                (
-                    packet as usize,
-                    after,
-                    ring,
-                    kind,
-                    points.xyz[at],
-                    points.calibrated[at],
-                )
+            .map(|row| {
+                let packet = (points.time[row] + 500_000_000) / 1_000_000_000;
+                Point {
+                    packet: packet as usize,
+                    nanos: (points.time[row] - packet * 1_000_000_000) as f64,
+                    ring: points.ring[row],
+                    return_type: points.return_type[row],
+                    xyz: points.xyz[row],
+                    intensity: points.calibrated[row],
+                }
             })
             .collect();
         let (expected, actual) = (sorted(expected), sorted(actual));
@@ -244,26 +259,23 @@ fn points_equal_those_of_velodyne_decoder() {
             ));
             continue;
         }
-        let (mut distance, mut late, mut pale, mut ids) =
-            (0.0_f64, 0.0_f64, 0.0_f64, 0);
-        for (expected_point, actual) in expected.iter().zip(&actual) {
-            ids += usize::from(
-                (expected_point.0, expected_point.2, expected_point.3)
-                    != (actual.0, actual.2, actual.3),
-            );
-            late = late.max((expected_point.1 - actual.1).abs());
-            pale = pale.max((expected_point.5 - actual.5).abs());
-            for axis in 0..3 {
-                distance =
-                    distance.max((expected_point.4[axis] - actual.4[axis]).abs());
+        let (mut distance, mut nanos, mut intensity) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let mut other_ids = 0;
+        for (expected, actual) in expected.iter().zip(&actual) {
+            other_ids += usize::from(expected.id() != actual.id());
+            nanos = nanos.max((expected.nanos - actual.nanos).abs());
+            intensity = intensity.max((expected.intensity - actual.intensity).abs());
+            for (expected, actual) in expected.xyz.iter().zip(actual.xyz) {
+                distance = distance.max((expected - actual).abs());
             }
         }
-        eprintln!(
-            "{name}: {distance:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others"
+        let deviations = format!(
+            "{name}: {distance:.6} m, {nanos:.0} ns, intensity {intensity:.3}, 
+             {other_ids} with another packet, ring or return type"
         );
-        if distance > 1e-3 || late > 1_000.0 || pale > 0.05 || ids > 0 {
-            failures
-                .push(format!("{name}: {distance} m, {late} ns, {pale}, {ids} others"));
+        eprintln!("{deviations}");
+        if distance > 1e-3 || nanos > 1_000.0 || intensity > 0.05 || other_ids > 0 {
+            failures.push(deviations);
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");

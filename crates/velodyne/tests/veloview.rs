@@ -30,24 +30,25 @@ fn manual_formula_equals_a_frame_of_veloview_2016() {
     (options.formula, options.axes) = (Formula::Manual, Axes::Manual);
     let points = decode(&packets, sensor, &calibration, options);
 
-    // VeloView splits frames where the azimuth of a block decreases.
-    let falls = |at: &usize| points.azimuth[*at] < points.azimuth[at - 1] - 180.0;
-    let start = (1..points.azimuth.len()).find(falls).unwrap();
-    let worst = |axis: usize| {
+    // VeloView splits frames where the azimuth of a block wraps.
+    let azimuth_wraps =
+        |row: &usize| points.azimuth[*row] < points.azimuth[row - 1] - 180.0;
+    let start = (1..points.azimuth.len()).find(azimuth_wraps).unwrap();
+    let max_deviation = |axis: usize| {
         let pairs = expected.iter().zip(&points.xyz[start..]);
         pairs
-            .map(|(expected_point, actual)| (expected_point[axis] - actual[axis]).abs())
+            .map(|(expected, actual)| (expected[axis] - actual[axis]).abs())
             .fold(0.0, f64::max)
     };
-    let worst = [worst(0), worst(1), worst(2)];
-    eprintln!("from point {start}: off by at most {worst:?} m");
-    assert!(worst.iter().all(|deviation| *deviation < 1e-5), "{worst:?}");
-    for (expected_point, actual) in expected.iter().zip(&points.intensity[start..]) {
-        assert_eq!(expected_point[3], f64::from(*actual));
+    let deviations = [max_deviation(0), max_deviation(1), max_deviation(2)];
+    eprintln!("from point {start}: off by at most {deviations:?} m");
+    assert!(deviations.iter().all(|deviation| *deviation < 1e-5), "{deviations:?}");
+    for (expected, intensity) in expected.iter().zip(&points.intensity[start..]) {
+        assert_eq!(expected[3], f64::from(*intensity));
     }
     let end = start + expected.len();
     assert!(points.xyz.len() >= end);
-    assert!(falls(&end), "the frame ends where the azimuth falls again");
+    assert!(azimuth_wraps(&end), "the frame ends where the azimuth wraps again");
 }
 
 /// Returns the points of a VeloView frame: x, y, z and intensity per line.
@@ -73,17 +74,19 @@ fn veloview_formula_equals_its_frame_of_a_vlp_16() {
     let points = decode(&packets, sensor, &calibration, options);
     // VeloView splits frames between blocks: its frame starts with the first block after
     // the scan start.
-    let near = |start: &usize| {
-        let pairs = expected.iter().zip(&points.xyz[*start..]).take(50);
-        pairs.into_iter().all(|(w, h)| (0..3).all(|a| (w[a] - h[a]).abs() < 0.1))
+    let deviation = |expected: &[f64], actual: &[f64; 3]| {
+        let deviations = (0..3).map(|axis| (expected[axis] - actual[axis]).abs());
+        deviations.fold(0.0, f64::max)
     };
-    let start = (0..=points.xyz.len() - expected.len()).find(near).unwrap();
-    for (expected_point, actual) in expected.iter().zip(&points.xyz[start..]) {
-        let deviations = (0..3).map(|axis| (expected_point[axis] - actual[axis]).abs());
-        let deviation = deviations.fold(0.0, f64::max);
-        assert!(deviation < 1e-5, "{expected_point:?} {actual:?}");
+    let is_frame_start = |start: &usize| {
+        let mut pairs = expected.iter().zip(&points.xyz[*start..]).take(50);
+        pairs.all(|(expected, actual)| deviation(expected, actual) < 0.1)
+    };
+    let start = (0..=points.xyz.len() - expected.len()).find(is_frame_start).unwrap();
+    for (expected, actual) in expected.iter().zip(&points.xyz[start..]) {
+        assert!(deviation(expected, actual) < 1e-5, "{expected:?} {actual:?}");
     }
-    for (expected_point, actual) in expected.iter().zip(&points.intensity[start..]) {
-        assert_eq!(expected_point[3], f64::from(*actual));
+    for (expected, intensity) in expected.iter().zip(&points.intensity[start..]) {
+        assert_eq!(expected[3], f64::from(*intensity));
     }
 }

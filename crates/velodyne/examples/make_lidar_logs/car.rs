@@ -4,17 +4,19 @@ use std::io::Cursor;
 
 use logtool_core::Result;
 use logtool_velodyne::vel::{
-    Gps, Header, ImageHeader, Obd, Pose, VALID, Writer, WriterOptions,
+    Gps, Header, ImageHeader, Obd, Pose, VALID, VERSION, Writer, WriterOptions, kind,
 };
 
 use crate::files::packet::{Packet, packet};
 
-/// The clock of the lidar past the hour when the clock of the program was zero.
+/// The microseconds past the hour on the clock of the lidar when the clock of the program was
+/// zero.
 const MICROS_AT_START: u32 = 3_599_000_000;
 
 /// An image of 8 x 8 pixels.
-const PICTURE: &[u8] = include_bytes!("picture.jpg");
+const IMAGE: &[u8] = include_bytes!("picture.jpg");
 
+/// Returns the log.
 pub(crate) fn log() -> Result<Vec<u8>> {
     let mut options = WriterOptions::default();
     options.seconds = 2;
@@ -53,34 +55,35 @@ pub(crate) fn log() -> Result<Vec<u8>> {
         if step % 5 == 2 {
             let header =
                 ImageHeader { camera: 1, is_compressed: 1, width: 8, height: 8 };
-            log.image(millis + 20.0, header, PICTURE)?;
+            log.image(millis + 20.0, header, IMAGE)?;
         }
         if step % 4 == 3 {
             log.packets(millis + 50.0, &packets(millis + 50.0))?;
         }
     }
-    let unknown =
+    let unknown_type =
         Header { validity: VALID, kind: 0x0001_2345, version: 3, millis: 2_410.0 };
-    log.message(unknown, &[b"nobody knows"])?;
-    let pose = Header { validity: 0, kind: 0x0001_E342, version: 100, millis: 2_420.0 };
-    log.message(pose, &[&[0; 28]])?;
+    log.message(unknown_type, &[b"nobody knows"])?;
+    let invalid_pose =
+        Header { validity: 0, kind: kind::POSE, version: VERSION, millis: 2_420.0 };
+    log.message(invalid_pose, &[&[0; 28]])?;
     log.packets(2_450.0, &packets(2_450.0))?;
     Ok(log.finish()?.into_inner())
 }
 
-/// Returns the last six packets at this time.
+/// Returns the six packets that arrived last before this time.
 fn packets(millis: f64) -> [Packet; 6] {
     let last = MICROS_AT_START + (millis * 1_000.0) as u32;
     [5, 4, 3, 2, 1, 0].map(|packets_after| {
         let micros = last - 288 * packets_after;
-        // Ten rotations per second: 28.8 hundredths of a degree in 8 us.
+        // Ten rotations per second: 0.36 hundredths of a degree per microsecond.
         let angle = (u64::from(micros) * 36 / 100) as u32;
         let mut blocks = [(0xeeff, 0); 12];
         for (index, block) in (0..).zip(&mut blocks) {
             let flag = if index % 2 == 0 { 0xeeff } else { 0xddff };
             *block = (flag, angle + 17 * (index / 2));
         }
-        let sort = b"HMSDNYGTV1234567"[micros as usize / 288 % 16];
-        packet(blocks, micros % 3_600_000_000, [sort, 13])
+        let status_type = b"HMSDNYGTV1234567"[micros as usize / 288 % 16];
+        packet(blocks, micros % 3_600_000_000, [status_type, 13])
     })
 }

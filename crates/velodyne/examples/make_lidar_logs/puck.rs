@@ -2,28 +2,29 @@
 
 use crate::files::packet::packet;
 
-/// 2024-06-01 10:00:00 UTC.
-const START_SECS: u32 = 1_717_236_000;
+/// The time of the first packet in seconds of Unix time: 2024-06-01 10:00:00 UTC.
+const START_SECONDS: u32 = 1_717_236_000;
 
-/// Microseconds between packets.
-const PERIOD: f64 = 1_327.104;
+/// The microseconds between packets.
+const PERIOD_MICROS: f64 = 1_327.104;
 
+/// Returns the capture.
 pub(crate) fn capture() -> Vec<u8> {
     let mut file = Vec::from(0xa1b2_c3d4_u32.to_le_bytes());
     file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0]);
     let mut add = |micros: u32, frame: &[u8]| {
         let len = frame.len() as u32;
-        for word in [START_SECS, micros, len, len] {
+        for word in [START_SECONDS, micros, len, len] {
             file.extend(word.to_le_bytes());
         }
         file.extend(frame);
     };
     for index in 0..42_u32 {
-        let micros = (f64::from(index) * PERIOD) as u32;
+        let micros = (f64::from(index) * PERIOD_MICROS) as u32;
         // Twenty rotations per second: 0.72 hundredths of a degree per microsecond.
         let mut blocks = [(0xeeff, 0); 12];
         for (block, slot) in (0..).zip(&mut blocks) {
-            let elapsed = f64::from(index) * PERIOD + 110.592 * f64::from(block);
+            let elapsed = f64::from(index) * PERIOD_MICROS + 110.592 * f64::from(block);
             slot.1 = (30_000.0 + elapsed * 0.72) as u32;
         }
         let data = packet(blocks, micros, [0x37, 0x22]);
@@ -50,10 +51,11 @@ fn position(micros: u32) -> [u8; 512] {
     bytes[198..202].copy_from_slice(&micros.to_le_bytes());
     bytes[202] = 2;
     bytes[206..206 + sentence.len()].copy_from_slice(sentence);
-    let sum = sentence[1..].split(|b| *b == b'*').next().unwrap_or_default();
-    let sum = sum.iter().fold(0, |sum, byte| sum ^ byte);
-    let end = 206 + sentence.len() - 4;
-    bytes[end..end + 2].copy_from_slice(format!("{sum:02X}").as_bytes());
+    // Replace the two digits of the checksum by the correct ones.
+    let summed = sentence[1..].split(|byte| *byte == b'*').next().unwrap_or_default();
+    let checksum = summed.iter().fold(0, |sum, byte| sum ^ byte);
+    let digits = 206 + sentence.len() - 4;
+    bytes[digits..digits + 2].copy_from_slice(format!("{checksum:02X}").as_bytes());
     bytes
 }
 

@@ -1,7 +1,7 @@
 //! Default calibrations for lidars of which only the model is known.
 //!
-//! All lidars of the smaller models have the same geometry. Those of the HDL-64E are not: the
-//! calibration of one lidar is used for all, and points are off by decimetres.
+//! All lidars of a model have the same geometry, except the HDL-64E. For an HDL-64E, the
+//! calibration of another lidar is used, and points are off by decimetres.
 
 mod angles;
 mod hdl64e_s1;
@@ -30,7 +30,7 @@ impl Calibration {
             Model::Hdl64eS3 => (table_lasers(&hdl64e_s3::LASERS), hdl64e_s3::NAME),
             Model::Hdl32e => (design_lasers(&HDL32E, &[0.0], 28.96), "HDL-32E"),
             Model::Vlp16 => (design_lasers(&VLP16, &[0.0], 41.91), "VLP-16"),
-            Model::Vlp16HiRes => (hi_res(), "VLP-16 Hi-Res"),
+            Model::Vlp16HiRes => (vlp16_hi_res_lasers(), "VLP-16 Hi-Res"),
             Model::Vlp32a => {
                 (design_lasers(&VLP32A, &VLP32A_ROTATION, 42.4), "VLP-32A")
             }
@@ -79,21 +79,21 @@ fn other_lidar_warning(name: &str) -> String {
     )
 }
 
-/// Returns lasers with the angles `up` and `left`. They start at one point `focus_mm` in
-/// front of the mirror, so that lasers that point lower start higher (VLP-16 manual,
-/// 9.3).
-fn design_lasers(up: &[f64], left: &[f64], focus_mm: f64) -> Vec<Laser> {
-    let lasers = (0..).zip(up).zip(left.iter().cycle());
-    let laser = |((id, up), left): ((u16, &f64), &f64)| Laser {
-        vertical_deg: *up,
-        rotation_deg: *left,
-        vertical_offset_m: -focus_mm / 1e3 * up.to_radians().tan(),
+/// Returns lasers with these angles in degrees. The angles in `rotations` are repeated. All
+/// beams cross at the distance `focus_mm` from the axis, so that lasers that point lower
+/// start higher (VLP-16 manual, 9.3).
+fn design_lasers(verticals: &[f64], rotations: &[f64], focus_mm: f64) -> Vec<Laser> {
+    let angles = (0..).zip(verticals).zip(rotations.iter().cycle());
+    let laser = |((id, vertical), rotation): ((u16, &f64), &f64)| Laser {
+        vertical_deg: *vertical,
+        rotation_deg: *rotation,
+        vertical_offset_m: -focus_mm / 1e3 * vertical.to_radians().tan(),
         ..Laser::new(id)
     };
-    lasers.map(laser).collect()
+    angles.map(laser).collect()
 }
 
-fn hi_res() -> Vec<Laser> {
+fn vlp16_hi_res_lasers() -> Vec<Laser> {
     let mut lasers = design_lasers(&VLP16_HI_RES, &[0.0], 0.0);
     for (laser, offset_mm) in lasers.iter_mut().zip(VLP16_HI_RES_OFFSET) {
         laser.vertical_offset_m = offset_mm / 1e3;
@@ -101,36 +101,37 @@ fn hi_res() -> Vec<Laser> {
     lasers
 }
 
+/// Returns the lasers of a table of an HDL-64E, with one row per laser.
 fn table_lasers(rows: &[[f64; 11]]) -> Vec<Laser> {
     let laser = |(id, row): (u16, &[f64; 11])| {
         let [
             rotation_deg,
             vertical_deg,
-            far,
-            x,
-            y,
-            up,
-            left,
-            focus,
-            slope,
-            least,
-            most,
+            far_correction_mm,
+            near_correction_x_mm,
+            near_correction_y_mm,
+            vertical_offset_mm,
+            horizontal_offset_mm,
+            focal_distance_cm,
+            focal_slope,
+            min_intensity,
+            max_intensity,
         ] = *row;
         Laser {
             id,
             is_enabled: true,
             rotation_deg,
             vertical_deg,
-            distance_m: far / 1e3,
-            distance_x_m: x / 1e3,
-            distance_y_m: y / 1e3,
+            far_correction_m: far_correction_mm / 1e3,
+            near_correction_x_m: near_correction_x_mm / 1e3,
+            near_correction_y_m: near_correction_y_mm / 1e3,
             two_point: None,
-            vertical_offset_m: up / 1e3,
-            horizontal_offset_m: left / 1e3,
-            focal_distance_m: focus / 1e2,
-            focal_slope: slope,
-            min_intensity: least as u8,
-            max_intensity: most as u8,
+            vertical_offset_m: vertical_offset_mm / 1e3,
+            horizontal_offset_m: horizontal_offset_mm / 1e3,
+            focal_distance_m: focal_distance_cm / 1e2,
+            focal_slope,
+            min_intensity: min_intensity as u8,
+            max_intensity: max_intensity as u8,
         }
     };
     (0..).zip(rows).map(laser).collect()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 
-/// The corrections of all lasers of a lidar, and their origin.
+/// The angles and corrections of all lasers of a lidar, and their origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// The lasers, in the order of their indexes in packets.
@@ -30,20 +30,19 @@ pub enum Origin {
     File(String),
     /// The status bytes of the packets.
     Stream,
-    /// The status bytes of the packets. Values that they do not contain are from another
-    /// calibration.
+    /// The status bytes of the packets, completed with values of another calibration.
     Completed {
         /// The lasers with values that are missing in the packets.
         lasers: Vec<u16>,
-        /// The origin of these values.
+        /// The origin of the missing values.
         completed_from: String,
     },
-    /// The name of a table: the design angles of a model, or the calibration of one lidar
-    /// for all.
+    /// A built-in table with this name: the design angles of a model, or the calibration of
+    /// one lidar, which is used for all lidars of its model.
     Default(String),
 }
 
-/// The corrections of one laser (HDL-64E S2 manual, appendix F).
+/// The angles and corrections of one laser (HDL-64E S2 manual, appendix F).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Laser {
     /// The index in packets: 0 for the first laser of the first bank.
@@ -54,21 +53,24 @@ pub struct Laser {
     pub rotation_deg: f64,
     /// The vertical angle, upward, in degrees.
     pub vertical_deg: f64,
-    /// The correction of far distances, in metres.
-    pub distance_m: f64,
-    /// The correction at 2.40 m, along x, in metres.
-    pub distance_x_m: f64,
-    /// The correction at 1.93 m, along y, in metres.
-    pub distance_y_m: f64,
-    /// Whether to use the two near corrections, if a file states that.
+    /// The correction that is added to far distances, in metres.
+    #[serde(rename = "distance_m")]
+    pub far_correction_m: f64,
+    /// The correction that is added to distances of 2.40 m along x, in metres.
+    #[serde(rename = "distance_x_m")]
+    pub near_correction_x_m: f64,
+    /// The correction that is added to distances of 1.93 m along y, in metres.
+    #[serde(rename = "distance_y_m")]
+    pub near_correction_y_m: f64,
+    /// Whether to use the two near corrections, or `None` if the file does not state this.
     pub two_point: Option<bool>,
-    /// The height at which the laser starts, in metres.
+    /// The upward offset of the start of the beam, in metres.
     pub vertical_offset_m: f64,
-    /// The offset to the left at which the laser starts, in metres.
+    /// The offset of the start of the beam to the left, in metres.
     pub horizontal_offset_m: f64,
-    /// The distance at which its intensity needs no correction, in metres.
+    /// The distance at which the intensity needs no correction, in metres.
     pub focal_distance_m: f64,
-    /// The decrease of the intensity with the distance from there.
+    /// The factor of the intensity correction, which depends on the distance.
     pub focal_slope: f64,
     /// The minimum intensity.
     pub min_intensity: u8,
@@ -84,9 +86,9 @@ impl Laser {
             is_enabled: true,
             rotation_deg: 0.0,
             vertical_deg: 0.0,
-            distance_m: 0.0,
-            distance_x_m: 0.0,
-            distance_y_m: 0.0,
+            far_correction_m: 0.0,
+            near_correction_x_m: 0.0,
+            near_correction_y_m: 0.0,
             two_point: None,
             vertical_offset_m: 0.0,
             horizontal_offset_m: 0.0,
@@ -102,13 +104,14 @@ impl Calibration {
     /// Returns the ring of each laser: its index by vertical angle, lowest first. Lasers
     /// with equal angles keep their order.
     pub fn rings(&self) -> Vec<u8> {
-        let mut order: Vec<usize> = (0..self.lasers.len()).collect();
-        let angle = |at: &usize| self.lasers.get(*at).map_or(0.0, |l| l.vertical_deg);
-        order.sort_by(|a, b| angle(a).total_cmp(&angle(b)));
-        let mut rings = vec![0; order.len()];
-        for (ring, laser) in order.into_iter().enumerate() {
-            if let Some(place) = rings.get_mut(laser) {
-                *place = u8::try_from(ring).unwrap_or(u8::MAX);
+        let mut indices_and_lasers: Vec<(usize, &Laser)> =
+            self.lasers.iter().enumerate().collect();
+        indices_and_lasers
+            .sort_by(|(_, a), (_, b)| a.vertical_deg.total_cmp(&b.vertical_deg));
+        let mut rings = vec![0; self.lasers.len()];
+        for (ring, (laser_index, _)) in indices_and_lasers.into_iter().enumerate() {
+            if let Some(ring_of_laser) = rings.get_mut(laser_index) {
+                *ring_of_laser = u8::try_from(ring).unwrap_or(u8::MAX);
             }
         }
         rings
@@ -122,25 +125,23 @@ impl Calibration {
     /// another model.
     pub fn check_model(&self, model: Model) -> Result<()> {
         let (laser_count, model_lasers) = (self.lasers.len(), model.lasers());
-        if laser_count == model_lasers {
-            return match self.other_model(model) {
-                Some(other_model) => {
-                    let message = format!(
-                        "the calibration has the angles of a {other_model} ({}), but the lidar is a \
-                         {model}; specify the calibration of this lidar, or its model if that \
-                         is another one",
-                        self.origin
-                    );
-                    Err(Error::new(ErrorKind::Unsupported, message))
-                }
-                None => Ok(()),
-            };
-        }
+        let origin = &self.origin;
+        let mismatch = if laser_count != model_lasers {
+            format!(
+                "the calibration has {laser_count} lasers ({origin}), but the lidar has \
+                 {model_lasers} ({model})"
+            )
+        } else if let Some(other_model) = self.other_model(model) {
+            format!(
+                "the calibration has the angles of a {other_model} ({origin}), but the lidar is \
+                 a {model}"
+            )
+        } else {
+            return Ok(());
+        };
         let message = format!(
-            "the calibration has {laser_count} lasers ({}), but the lidar has {model_lasers} \
-             ({model}); specify the calibration of this lidar, or its model if that is \
-             another one",
-            self.origin
+            "{mismatch}; specify the calibration of this lidar, or its model if that is \
+             another one"
         );
         Err(Error::new(ErrorKind::Unsupported, message))
     }
@@ -152,7 +153,7 @@ impl fmt::Display for Origin {
             Self::File(name) => write!(f, "file {name}"),
             Self::Stream => write!(f, "status bytes of the packets"),
             Self::Completed { lasers, completed_from } => {
-                let lasers = ranges(lasers);
+                let lasers = format_ranges(lasers);
                 write!(
                     f,
                     "status bytes of the packets, except for values of lasers {lasers}: {completed_from}"
@@ -164,14 +165,20 @@ impl fmt::Display for Origin {
 }
 
 /// Formats sorted numbers with ranges: `3, 5-7`.
-pub(super) fn ranges(numbers: &[u16]) -> String {
-    let follow = |a: &u16, b: &u16| a.checked_add(1) == Some(*b);
-    let text = |run: &[u16]| match run {
+pub(super) fn format_ranges(numbers: &[u16]) -> String {
+    let is_next = |a: &u16, b: &u16| a.checked_add(1) == Some(*b);
+    let format_run = |run: &[u16]| match run {
         [first, .., last] => format!("{first}-{last}"),
         _ => run.first().map(u16::to_string).unwrap_or_default(),
     };
-    let runs: Vec<String> = numbers.chunk_by(follow).map(text).collect();
+    let runs: Vec<String> = numbers.chunk_by(is_next).map(format_run).collect();
     runs.join(", ")
+}
+
+/// Formats sorted laser numbers as a subject: `laser 3`, or `lasers 3, 5-7`.
+pub(super) fn format_lasers(numbers: &[u16]) -> String {
+    let noun = if numbers.len() == 1 { "laser" } else { "lasers" };
+    format!("{noun} {}", format_ranges(numbers))
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Checks whether the values of a calibration are plausible.
 //!
-//! The bounds are wider than those of real lidars: no laser points further to the side
-//! than 10 degrees or further up or down than 31, none is mounted more than 22 cm off
-//! centre, distance corrections are below 1.7 m, and the focal distance is below 25 m
-//! (HDL-64E S2 manual, appendix E and F; calibrations that come with lidars).
+//! The bounds are wider than the values of real lidars: no laser points more than 10 degrees
+//! to the side or more than 31 degrees up or down, no beam starts more than 22 cm off centre,
+//! distance corrections are below 1.7 m, and focal distances are below 25 m (HDL-64E S2
+//! manual, appendix E and F; calibrations that come with lidars).
 
 use crate::calibration::laser::Laser;
 
-/// The maximum number of values that are listed.
-const NAMED: usize = 4;
+/// The maximum number of values that a warning lists.
+const MAX_LISTED: usize = 4;
 
 /// A value of a laser: its name, getter, minimum, maximum and unit.
 type Bound = (&'static str, fn(&Laser) -> f64, f64, f64, &'static str);
@@ -17,9 +17,9 @@ type Bound = (&'static str, fn(&Laser) -> f64, f64, f64, &'static str);
 pub(super) const BOUNDS: [Bound; 9] = [
     ("vertical angle", |laser| laser.vertical_deg, -45.0, 45.0, " deg"),
     ("rotation", |laser| laser.rotation_deg, -30.0, 30.0, " deg"),
-    ("far correction", |laser| laser.distance_m, -1.0, 4.0, " m"),
-    ("near correction along x", |laser| laser.distance_x_m, -1.0, 4.0, " m"),
-    ("near correction along y", |laser| laser.distance_y_m, -1.0, 4.0, " m"),
+    ("far correction", |laser| laser.far_correction_m, -1.0, 4.0, " m"),
+    ("near correction along x", |laser| laser.near_correction_x_m, -1.0, 4.0, " m"),
+    ("near correction along y", |laser| laser.near_correction_y_m, -1.0, 4.0, " m"),
     ("vertical offset", |laser| laser.vertical_offset_m, -0.5, 0.5, " m"),
     ("horizontal offset", |laser| laser.horizontal_offset_m, -0.5, 0.5, " m"),
     ("focal distance", |laser| laser.focal_distance_m, 0.0, 40.0, " m"),
@@ -30,33 +30,30 @@ pub(super) const BOUNDS: [Bound; 9] = [
 pub(super) fn implausible_values(lasers: &[Laser]) -> Option<String> {
     let mut implausible = Vec::new();
     for laser in lasers {
-        for (name, value, least, most, unit) in BOUNDS {
+        for (name, value, min, max, unit) in BOUNDS {
             let value = value(laser);
-            if !(least..=most).contains(&value) {
+            if !(min..=max).contains(&value) {
                 let value = (value * 1e6).round() / 1e6;
                 implausible.push(format!("{name} {value}{unit} of laser {}", laser.id));
             }
         }
     }
     let count = implausible.len();
-    let rest_count = match count.checked_sub(NAMED) {
+    let more = match count.checked_sub(MAX_LISTED) {
         None | Some(0) => String::new(),
-        Some(rest_count) => format!(", and {rest_count} more"),
+        Some(unlisted) => format!(", and {unlisted} more"),
     };
-    implausible.truncate(NAMED);
-    let some = match count {
-        1 => "implausible value",
-        _ => "implausible values",
-    };
-    (count > 0).then(|| format!("{some}: {}{rest_count}", implausible.join(", ")))
+    implausible.truncate(MAX_LISTED);
+    let noun = if count == 1 { "value" } else { "values" };
+    (count > 0).then(|| format!("implausible {noun}: {}{more}", implausible.join(", ")))
 }
 
-/// Describes the finding that all of `lasers` have the same vertical angle, which is
-/// impossible for a lidar.
+/// Returns a warning if all of `lasers` have the same vertical angle, which is impossible
+/// for a lidar with several lasers.
 pub(super) fn equal_angles(lasers: &[Laser]) -> Option<String> {
     let angle = lasers.first()?.vertical_deg;
-    let is_alike = lasers.iter().all(|laser| laser.vertical_deg == angle);
-    (is_alike && lasers.len() > 1)
+    let are_equal = lasers.iter().all(|laser| laser.vertical_deg == angle);
+    (are_equal && lasers.len() > 1)
         .then(|| format!("all lasers have the same vertical angle of {angle} deg"))
 }
 
@@ -68,10 +65,10 @@ mod tests {
     fn implausible_values_are_listed_with_their_lasers() {
         let mut lasers: Vec<Laser> = (0..64).map(Laser::new).collect();
         assert_eq!(implausible_values(&lasers), None);
-        lasers[17].distance_m = 32.767;
+        lasers[17].far_correction_m = 32.767;
         let description = "implausible value: far correction 32.767 m of laser 17";
         assert_eq!(implausible_values(&lasers).unwrap(), description);
-        (0..6).for_each(|at| lasers[at].vertical_deg = f64::NAN);
+        lasers[..6].iter_mut().for_each(|laser| laser.vertical_deg = f64::NAN);
         let description = implausible_values(&lasers).unwrap();
         assert!(
             description.contains("vertical angle NaN deg of laser 3, and 3 more"),

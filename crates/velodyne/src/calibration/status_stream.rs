@@ -1,4 +1,4 @@
-//! The calibration that the HDL-64E S2 and S3 send, one byte per packet.
+//! The calibration that an HDL-64E S2 or S3 sends, one byte per packet.
 //!
 //! ```text
 //! 16 packets     H M S D N Y G T V   1 2 3 4 5 6 7    types: nine of status, seven of values
@@ -6,9 +6,10 @@
 //!                64 x (21 values of a laser, warning, 6 unused; the last without these 7)
 //!                4 x 7 values: date, speed, addresses, returns, power, check
 //! ```
-//! (HDL-64E S3 manual, p. 32 to 37.) Packets may be lost, so the position of a value
-//! follows from the time and the type of its packet. Missing values are filled in from
-//! the next round. If rounds differ, the most frequent value is used.
+//! (HDL-64E S3 manual, p. 32 to 37.) Sixteen packets are a cycle, and 260 cycles are a
+//! round. Packets may be lost, so the position of a value follows from the time and the
+//! type of its packet. Missing values are filled in from the next round. If rounds differ,
+//! the most frequent value is used.
 
 mod laser_values;
 mod packet_position;
@@ -18,8 +19,8 @@ mod value_votes;
 use crate::calibration::{
     laser::Calibration,
     status_stream::{
-        packet_position::{PACKETS, PositionTracker},
-        value_votes::Votes,
+        packet_position::{PACKETS, PacketPosition, PositionTracker, STATUS_TYPES},
+        value_votes::ValueVotes,
     },
 };
 
@@ -41,13 +42,14 @@ pub use crate::calibration::status_stream::report::ValueVerification;
 pub struct StatusStream {
     tracker: PositionTracker,
     /// The values since the last long gap. Their positions are correct up to a multiple
-    /// of 16.
-    segment: Votes,
-    /// The values before the last long gap.
-    votes: Votes,
+    /// of the 16 packets of a cycle.
+    segment: ValueVotes,
+    /// The values before the last long gap, at their correct positions.
+    votes: ValueVotes,
     /// The last value of each of the nine status types.
     status: [Option<u8>; 9],
-    warnings: u64,
+    /// Whether there was a value of the type for warnings, which only an S3 sends.
+    has_warnings: bool,
     packets: u64,
 }
 
@@ -56,35 +58,34 @@ impl StatusStream {
     pub fn new(period_micros: f64) -> Self {
         Self {
             tracker: PositionTracker::new(period_micros),
-            segment: Votes::new(),
-            votes: Votes::new(),
+            segment: ValueVotes::new(),
+            votes: ValueVotes::new(),
             status: [None; 9],
-            warnings: 0,
+            has_warnings: false,
             packets: 0,
         }
     }
 
     /// Adds the last six bytes of a packet: microseconds past the hour, status type and
     /// status value.
-    pub fn add(&mut self, micros: u32, sort: u8, value: u8) {
+    pub fn add(&mut self, micros: u32, status_type: u8, value: u8) {
         self.packets += 1;
-        self.warnings += u64::from(sort == b'W');
-        if let Some(at) =
-            packet_position::STATUS.iter().position(|known| *known == sort)
-            && let Some(status) = self.status.get_mut(at)
-        {
-            *status = Some(value);
+        self.has_warnings |= status_type == b'W';
+        for (known_type, last_value) in STATUS_TYPES.iter().zip(&mut self.status) {
+            if *known_type == status_type {
+                *last_value = Some(value);
+            }
         }
-        match self.tracker.position(micros, sort) {
-            packet_position::PacketPosition::Continued(at) => {
-                self.segment.add(at % PACKETS, value)
+        match self.tracker.position(micros, status_type) {
+            PacketPosition::Continued(position) => {
+                self.segment.add(position % PACKETS, value)
             }
-            packet_position::PacketPosition::NewSegment(at) => {
-                self.segment.join_into(&mut self.votes);
-                self.segment = Votes::new();
-                self.segment.add(at % PACKETS, value);
+            PacketPosition::NewSegment(position) => {
+                self.segment.add_to(&mut self.votes);
+                self.segment = ValueVotes::new();
+                self.segment.add(position % PACKETS, value);
             }
-            packet_position::PacketPosition::Unknown => {}
+            PacketPosition::Unknown => {}
         }
     }
 
@@ -94,17 +95,17 @@ impl StatusStream {
     }
 
     /// Returns whether all values are known and verified, so that no more packets are
-    /// needed. This parses all values, so it should not be called after each packet.
+    /// needed. This parses all values, so do not call it after each packet.
     pub fn is_complete(&self) -> bool {
         let check = self.report().check;
         matches!(check, ValueVerification::Crc | ValueVerification::Length)
     }
 
-    /// Returns everything that is known so far.
+    /// Returns the information in the packets that were added so far.
     pub fn report(&self) -> StreamReport {
         let mut votes = self.votes.clone();
-        self.segment.join_into(&mut votes);
-        report::read(&votes.values(), &self.status, self.warnings > 0)
+        self.segment.add_to(&mut votes);
+        report::parse(&votes.values(), &self.status, self.has_warnings)
     }
 
     /// Returns the calibration if the values of all lasers are complete.

@@ -18,7 +18,7 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::calibration::{
     laser::{Calibration, Laser, Origin},
-    xml::{MOST_LASERS, format_number},
+    xml::{format_number, laser_id},
     yaml::tree::Tree,
 };
 
@@ -29,44 +29,43 @@ impl Calibration {
     /// `Malformed` if it is not a calibration, or if a number cannot be parsed. The error
     /// names the number.
     pub fn from_yaml(text: &str, name: &str) -> Result<Self> {
-        let malformed = |message: String| Error::new(ErrorKind::Malformed, message);
-        let tree = Tree::parse(text).map_err(|message| {
-            malformed(format!("{name} is not a calibration: {message}"))
-        })?;
+        let error = |message: String| {
+            Error::new(ErrorKind::Malformed, format!("{name}: {message}"))
+        };
+        let tree = Tree::parse(text)
+            .map_err(|message| error(format!("not a calibration: {message}")))?;
         let Some(Tree::List(items)) = tree.get("lasers") else {
-            return Err(malformed(format!("{name} has no list of `lasers`")));
+            return Err(error("there is no list `lasers`".to_owned()));
         };
         let mut lasers: Vec<Option<Laser>> = vec![];
         let (mut without_angle, mut repeated) = (vec![], vec![]);
         for item in items {
-            let error = |message| malformed(format!("{name}: {message}"));
             let id = item.number("laser_id").map_err(error)?;
-            let id = id.filter(|id| (0.0..MOST_LASERS as f64).contains(id));
-            let Some(id) = id else {
-                return Err(malformed(format!("{name} has a laser without a number")));
-            };
-            let at = id as usize;
-            let error = |message| malformed(format!("{name}: laser {at}: {message}"));
+            let id = id.ok_or_else(|| error("a laser has no `laser_id`".to_owned()))?;
+            let id = laser_id(id).map_err(error)?;
+            let laser_error = |message| error(format!("laser {id}: {message}"));
             if let Some(key) = item.numeric_key() {
-                return Err(error(format!("`{key}` is a number instead of a key")));
+                let message = format!("`{key}` is a number instead of a key");
+                return Err(laser_error(message));
             }
-            let number = |key| item.number(key).map_err(error);
+            let number = |key| item.number(key).map_err(laser_error);
             let field = |key| Ok::<_, Error>(number(key)?.unwrap_or(0.0));
-            let byte =
-                |key, other: f64| Ok::<_, Error>(number(key)?.unwrap_or(other) as u8);
+            let byte = |key, default: f64| {
+                Ok::<_, Error>(number(key)?.unwrap_or(default) as u8)
+            };
             if number("vert_correction")?.is_none() {
-                without_angle.push(at as u16);
+                without_angle.push(id);
             }
             let two_point =
-                item.boolean("two_pt_correction_available").map_err(error)?;
+                item.boolean("two_pt_correction_available").map_err(laser_error)?;
             let laser = Laser {
-                id: at as u16,
+                id,
                 is_enabled: true,
                 rotation_deg: field("rot_correction")?.to_degrees(),
                 vertical_deg: field("vert_correction")?.to_degrees(),
-                distance_m: field("dist_correction")?,
-                distance_x_m: field("dist_correction_x")?,
-                distance_y_m: field("dist_correction_y")?,
+                far_correction_m: field("dist_correction")?,
+                near_correction_x_m: field("dist_correction_x")?,
+                near_correction_y_m: field("dist_correction_y")?,
                 // ROS only uses the near corrections if the file enables them.
                 two_point: Some(two_point.unwrap_or(false)),
                 vertical_offset_m: field("vert_offset_correction")?,
@@ -76,24 +75,24 @@ impl Calibration {
                 min_intensity: byte("min_intensity", 0.0)?,
                 max_intensity: byte("max_intensity", 255.0)?,
             };
-            if lasers.len() <= at {
-                lasers.resize(at + 1, None);
+            let index = usize::from(id);
+            if lasers.len() <= index {
+                lasers.resize(index + 1, None);
             }
-            if let Some(laser_slot) = lasers.get_mut(at)
+            if let Some(laser_slot) = lasers.get_mut(index)
                 && laser_slot.replace(laser).is_some()
             {
-                repeated.push(at as u16);
+                repeated.push(id);
             }
         }
-        let step = tree.number("distance_resolution");
-        let step = step.map_err(|message| malformed(format!("{name}: {message}")))?;
+        let step = tree.number("distance_resolution").map_err(error)?;
         let origin = Origin::File(name.to_owned());
         let mut calibration = Self::from_lasers(lasers, &without_angle, step, origin)?;
-        calibration.report_repeated(repeated);
+        calibration.warn_of_repeated_lasers(repeated);
         Ok(calibration)
     }
 
-    /// Writes YAML for ROS and velodyne_decoder.
+    /// Returns the calibration as YAML for ROS and velodyne_decoder.
     pub fn to_yaml(&self) -> String {
         let mut out = String::new();
         let mut write = |text: std::fmt::Arguments<'_>| {
@@ -109,9 +108,9 @@ impl Calibration {
             let fields = [
                 ("rot_correction", laser.rotation_deg.to_radians()),
                 ("vert_correction", laser.vertical_deg.to_radians()),
-                ("dist_correction", laser.distance_m),
-                ("dist_correction_x", laser.distance_x_m),
-                ("dist_correction_y", laser.distance_y_m),
+                ("dist_correction", laser.far_correction_m),
+                ("dist_correction_x", laser.near_correction_x_m),
+                ("dist_correction_y", laser.near_correction_y_m),
                 ("vert_offset_correction", laser.vertical_offset_m),
                 ("horiz_offset_correction", laser.horizontal_offset_m),
                 ("focal_distance", laser.focal_distance_m),
@@ -132,8 +131,14 @@ impl Calibration {
 }
 
 impl Laser {
-    /// Returns whether the laser has near corrections that are not disabled by its file.
+    /// Returns whether to use the near corrections: as the file states, otherwise if both
+    /// are known.
     pub fn is_two_point(&self) -> bool {
-        self.two_point.unwrap_or(self.distance_x_m != 0.0 && self.distance_y_m != 0.0)
+        self.two_point.unwrap_or(self.has_near_corrections())
+    }
+
+    /// Returns whether both near corrections are known.
+    pub(crate) fn has_near_corrections(&self) -> bool {
+        self.near_correction_x_m != 0.0 && self.near_correction_y_m != 0.0
     }
 }

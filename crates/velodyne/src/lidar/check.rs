@@ -137,7 +137,7 @@ impl PacketCheck {
 
     fn add(&mut self, packet: &TimedHeaders) {
         let TimedHeaders { offset, time, headers } = packet;
-        let sensor = self.options.sensor(self.sensor, headers);
+        let sensor = self.options.sensor_for(self.sensor, headers);
         match &mut self.current_run {
             (returns, count) if *returns == sensor.returns => *count += 1,
             _ => self.start_run(sensor.returns),

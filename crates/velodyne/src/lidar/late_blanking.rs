@@ -8,7 +8,7 @@ use crate::{
         packet_headers::{self, PacketExtractor},
     },
     packet::DATA_BYTES,
-    points::{BlankedSector, FIRST_PACKETS, FieldProbe},
+    points::{BlankedSector, EXAMINED_PACKETS, FieldOfViewProbe},
 };
 
 /// The maximum number of positions of a log that are searched.
@@ -37,7 +37,7 @@ impl Lidar {
         let manifest = log.manifest();
         let bytes = manifest.topics.get(topic.index()).and_then(|topic| topic.bytes);
         let is_short =
-            bytes.is_some_and(|bytes| bytes / DATA_BYTES as u64 <= FIRST_PACKETS);
+            bytes.is_some_and(|bytes| bytes / DATA_BYTES as u64 <= EXAMINED_PACKETS);
         if self.points.blanked.is_some() || is_short {
             return Ok(None);
         }
@@ -61,7 +61,7 @@ impl Lidar {
             // A part may be longer than the duration, and the sector may change within
             // it.
             let sector = packets.rchunks(packets_per_position).find_map(|packets| {
-                let mut probe = FieldProbe::default();
+                let mut probe = FieldOfViewProbe::default();
                 packets
                     .iter()
                     .for_each(|packet| probe.add(packet.headers, packet.time));

@@ -14,7 +14,7 @@ use crate::{
     },
     model::{Evidence, Model, ReturnMode, Sensor},
     packet::{Firings, PacketTail},
-    points::FieldProbe,
+    points::FieldOfViewProbe,
 };
 
 /// The maximum number of packets that are examined. Six rounds of 4160 packets contain a
@@ -31,7 +31,7 @@ pub struct Probe {
     clock: ClockProbe,
     rate: RateProbe,
     motor: MotorProbe,
-    field: FieldProbe,
+    field: FieldOfViewProbe,
 }
 
 impl Probe {
@@ -113,7 +113,7 @@ impl Probe {
             // bytes do.
             let sends_corrected_intensity = lidar.calibration.sends_corrected_intensity;
             let mut calibration = Calibration::clone(calibration);
-            calibration.fit(model);
+            calibration.adapt_to(model);
             lidar.calibration =
                 Calibration { sends_corrected_intensity, ..calibration };
             lidar.calibration_warning = None;

@@ -61,9 +61,9 @@ mod tests {
                 for deviation in [
                     own.rotation_deg - laser.rotation_deg,
                     own.vertical_deg - laser.vertical_deg,
-                    own.distance_m - laser.distance_m,
-                    own.distance_x_m - laser.distance_x_m,
-                    own.distance_y_m - laser.distance_y_m,
+                    own.far_correction_m - laser.far_correction_m,
+                    own.near_correction_x_m - laser.near_correction_x_m,
+                    own.near_correction_y_m - laser.near_correction_y_m,
                     own.vertical_offset_m - laser.vertical_offset_m,
                     own.horizontal_offset_m - laser.horizontal_offset_m,
                 ] {

@@ -1,4 +1,4 @@
-//! Computes the points of a block, with one array per quantity.
+//! Computes the points of a block, with one array of 32 channels per quantity.
 
 // In reading order: each module uses only those above it.
 pub(super) mod laser_bank;

@@ -12,11 +12,11 @@ use logtool_core::{
 use crate::{
     calibration::Calibration,
     model::Sensor,
-    packet::Firings,
+    packet::{BLOCKS, CHANNELS, Firings},
     points::{
-        block::point_buffer::{PARTIAL, PointBuffer},
+        block::point_buffer::{PARTIAL_SCANS, PointBuffer},
         options::{PointOptions, TimeSource},
-        packet_decoder::PacketTime,
+        packet_decoder::{MAX_PACKET_NANOS, MIN_PACKET_NANOS, PacketTime},
         return_modes::ModeDecoders,
         scans::{
             index::{ScanIndex, ScanNumbers},
@@ -25,23 +25,25 @@ use crate::{
     },
 };
 
-/// The maximum number of points in a batch. Arrow offsets are `i32`.
-const MAX_ROWS: usize = i32::MAX as usize;
+/// The maximum number of points in a batch: Arrow recommends at most 2^31 - 1 rows. The
+/// points of one more packet fit.
+const MAX_ROWS: usize = i32::MAX as usize - BLOCKS * CHANNELS;
 
 /// Decodes records that are data packets of 1206 bytes to rows of
 /// [points](crate::points::schema).
 ///
 /// Returns without a distance and points outside of the [selected times](Columns::time)
-/// are dropped. Records that are not packets of the sensor are reported as damage. If a
-/// packet states another return mode than `sensor`, it is decoded in its own mode, unless
-/// [`fixed_returns`](PointOptions::fixed_returns) is set.
+/// are dropped. Records that are not packets of the sensor are reported as damage. A packet
+/// that states another return mode than that of the sensor is decoded in the mode that it
+/// states, unless [`fixed_returns`](PointOptions::fixed_returns) is set.
 #[derive(Clone, Debug)]
 pub struct PointDecoder {
     sensor: Sensor,
     time: TimeSource,
-    modes: ModeDecoders,
+    decoders: ModeDecoders,
     scans: ScanNumbers,
-    table: PointBuffer,
+    points: PointBuffer,
+    /// The schema of the points, with the list of partial scans if it is known.
     schema: SchemaRef,
     /// The selected times of points.
     selected_times: TimeRange,
@@ -53,7 +55,7 @@ impl PointDecoder {
     ///
     /// # Errors
     /// `NoSuch` if `columns` has columns that points do not have. `Unsupported` if
-    /// `calibration` and the sensor have different numbers of lasers.
+    /// `calibration` does not [match the model](Calibration::check_model).
     pub fn new(
         sensor: Sensor,
         calibration: &Calibration,
@@ -61,20 +63,20 @@ impl PointDecoder {
         columns: &Columns,
     ) -> Result<Self> {
         calibration.check_model(sensor.model)?;
-        let table = PointBuffer::new(columns.indices.as_deref())?;
+        let points = PointBuffer::new(columns.indices.as_deref())?;
         Ok(Self {
             sensor,
             time: options.time,
-            modes: ModeDecoders::new(sensor, calibration, options),
+            decoders: ModeDecoders::new(sensor, calibration, options),
             scans: ScanNumbers::Tracked(Box::new(ScanTracker::new(sensor, options))),
-            schema: table.schema().clone(),
-            table,
+            schema: points.schema().clone(),
+            points,
             selected_times: columns.time,
         })
     }
 
-    /// Sets the source of the scan numbers. If they are indexed, the metadata [`PARTIAL`]
-    /// of the column `scan` lists the partial scans.
+    /// Sets the source of the scan numbers. If it is an index, the metadata
+    /// [`PARTIAL_SCANS`] of the column `scan` lists the partial scans.
     #[must_use]
     pub fn with_scans(mut self, scans: ScanNumbers) -> Self {
         if let ScanNumbers::Indexed(index) = &scans {
@@ -92,20 +94,18 @@ impl PointDecoder {
         let headers = packet.headers();
         let micros = headers.tail.micros;
         let nanos = self.time.nanos(self.sensor.model, record_nanos, micros);
-        // A packet without a time has points without times.
-        let has_time = record.time != Timestamp::MAX;
-        // Keep one second of distance from either limit, so that no firing exceeds it.
-        let nanos = nanos.clamp(i64::MIN + 1_000_000_000, i64::MAX - 1_000_000_000);
+        let nanos = nanos.clamp(MIN_PACKET_NANOS, MAX_PACKET_NANOS);
         let packet_time = PacketTime { offset: record.offset, record_nanos, nanos };
-        let before = self.table.rows();
-        let decoder = self.modes.decoder_for(&headers);
-        let (table, scans) = (&mut self.table, &mut self.scans);
-        let is_packet = decoder.add(table, scans, packet, &headers, packet_time);
-        if !has_time {
-            self.table.discard_times(before);
+        let start_row = self.points.rows();
+        let decoder = self.decoders.decoder_for(&headers);
+        let (points, scans) = (&mut self.points, &mut self.scans);
+        let is_packet = decoder.add(points, scans, packet, &headers, packet_time);
+        if record.time == Timestamp::MAX {
+            // A packet without a time has points without times.
+            self.points.discard_times(start_row);
         }
         if self.selected_times != TimeRange::ALL {
-            self.table.retain_times(before, self.selected_times);
+            self.points.retain_times(start_row, self.selected_times);
         }
         is_packet
     }
@@ -117,26 +117,26 @@ impl Decoder for PointDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        self.table.reserve();
+        self.points.reserve();
         for record in run.records() {
-            if self.table.rows() > MAX_ROWS - 1_000 || !self.add(record) {
+            if self.points.rows() > MAX_ROWS || !self.add(record) {
                 record.undecodable_damage().add_to(damage);
             }
         }
     }
 
     fn rows(&self) -> usize {
-        self.table.rows()
+        self.points.rows()
     }
 
     fn take(&mut self) -> Result<RecordBatch> {
-        self.table.take()?.with_schema(self.schema.clone()).map_err(|err| {
+        self.points.take()?.with_schema(self.schema.clone()).map_err(|err| {
             Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 
     fn discard_rows(&mut self) -> Result<()> {
-        if !self.table.forget() {
+        if !self.points.discard_if_only_times() {
             self.take()?;
         }
         Ok(())
@@ -153,7 +153,8 @@ fn with_partial_scans(
     let fields = schema.fields().iter().map(|field| {
         let mut field = Field::clone(field);
         if field.name() == "scan" {
-            field.metadata_mut().insert(PARTIAL.to_owned(), scans.partial_scans(range));
+            let partial_scans = scans.partial_scans(range);
+            field.metadata_mut().insert(PARTIAL_SCANS.to_owned(), partial_scans);
         }
         field
     });
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn forgotten_points_are_not_returned() {
+    fn discarded_points_are_not_returned() {
         let packet = packet();
         for indices in [None, Some(Vec::new())] {
             let mut decoder = decoder(indices);

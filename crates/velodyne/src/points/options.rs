@@ -27,16 +27,16 @@ use crate::{
 #[serde(into = "&str", try_from = "String")]
 pub enum Formula {
     /// The formula of the HDL-64E S2 manual (appendix F) with one distance correction for
-    /// all distances, as in VeloView of 2016. The firings of an HDL-64E have the azimuth
-    /// of their block. For other models, the head turns between the firings.
+    /// all distances, as in VeloView of 2016. All firings of a block of an HDL-64E have the
+    /// azimuth of the block. For other models, the azimuth changes between the firings.
     #[default]
     Manual,
     /// Like `Manual`, with separate distance corrections below 25.04 m.
     ManualTwoPoint,
     /// The formula of ROS (velodyne_pointcloud): offsets rotate with the laser, and near
     /// corrections apply at all distances. Firings of a VLP-16 or a VLS-128 have the
-    /// azimuth of the block plus a fraction of the step to the next block. Other models
-    /// keep the azimuth of the block.
+    /// azimuth of the block plus a fraction of the step to the next block. Firings of other
+    /// models have the azimuth of the block.
     Ros,
     /// The formula of velodyne_decoder 3: near corrections below 25.04 m, their mean for
     /// the height, and azimuths rounded to hundredths of a degree for each firing.
@@ -65,11 +65,11 @@ pub enum TimeSource {
     /// The time of the record in the log.
     #[default]
     Record,
-    /// The lidar: the packet states the microseconds past the hour, and the hour is
-    /// chosen nearest to the record. `hour_nanos` is the start of some hour on the clock
-    /// of the log. It is 0 for Unix time if the lidar's clock is set.
+    /// The clock of the lidar: the packet states the microseconds past the hour, and the
+    /// hour is chosen so that the time is nearest to that of the record.
     Sensor {
-        /// The start of an hour of the lidar, in nanoseconds.
+        /// The start of any hour of the lidar's clock, in nanoseconds of the log's clock. It
+        /// is 0 if the log has Unix time and the lidar's clock is set.
         hour_nanos: i64,
     },
 }
@@ -87,7 +87,7 @@ pub struct PointOptions {
     pub scan_start: u16,
     /// The source of the times.
     pub time: TimeSource,
-    /// Whether to decode all packets in the return mode of the sensor, even if they state
+    /// Whether to decode all packets in the return mode of the sensor, even those that state
     /// another one.
     #[serde(default)]
     pub fixed_returns: bool,
@@ -97,13 +97,13 @@ pub struct PointOptions {
 }
 
 impl PointOptions {
-    /// Returns the sensor with the return mode for decoding `packet`.
-    pub(crate) fn sensor(self, sensor: Sensor, packet: &PacketHeaders) -> Sensor {
+    /// Returns `sensor` with the return mode in which `packet` is decoded.
+    pub(crate) fn sensor_for(self, sensor: Sensor, packet: &PacketHeaders) -> Sensor {
         if self.fixed_returns { sensor } else { sensor.with_mode_of(packet) }
     }
 
-    /// Returns whether the time source of a lidar of this `model` gives the time of the
-    /// last firing of a packet, if the packet crosses a blanked sector.
+    /// Returns whether the time of a packet that crosses a blanked sector is that of its
+    /// last firing, not of its first, for a lidar of this `model`.
     pub(super) fn is_timed_at_end(self, model: Model) -> bool {
         match self.time {
             TimeSource::Sensor { .. } if model.has_timestamps() => {

@@ -13,7 +13,9 @@ use crate::{
             deinterleave::{Deinterleave, PortableDeinterleave},
             firing_azimuths::{AzimuthModel, FiringAzimuths, RotationRate},
             intensity::IntensityCorrection,
-            laser_bank::{BankCoefficients, PaddedPerChannel, PerChannel, banks},
+            laser_bank::{
+                BankCoefficients, PaddedPerChannel, PerChannel, bank_coefficients,
+            },
             near_corrections::NearCorrections,
             point_buffer::{BOTH, BlockReturns, LAST, PointBuffer, STRONGEST},
         },
@@ -38,24 +40,31 @@ pub(super) struct PacketDecoder {
     avx2: Option<pulp::x86::V3>,
     sensor: Sensor,
     options: PointOptions,
+    /// The resolution of distances in metres.
     step: f64,
     layout: BlockLayout,
     timing: Timing,
-    /// The times of the firings after the time of the packet, in nanoseconds.
-    offsets: [PaddedPerChannel<i64>; BLOCKS],
+    /// The nanoseconds from the time of the packet to each firing.
+    time_offsets: [PaddedPerChannel<i64>; BLOCKS],
     banks: Vec<BankCoefficients>,
     intensity_corrections: Vec<Option<IntensityCorrection>>,
     near_corrections: Vec<Option<NearCorrections>>,
     azimuth_model: AzimuthModel,
     azimuth_steps: Option<AzimuthSteps>,
-    circle: SinCosTable,
+    sin_cos_table: SinCosTable,
     firing_azimuths: FiringAzimuths,
+    /// The raw distances of the current block.
     raw: PerChannel<u16>,
     block_returns: BlockReturns,
     /// The first azimuth and the rotation rate of the previous packet, which
     /// velodyne_decoder uses for the VLS-128.
-    before: Option<(u16, f64)>,
+    previous_packet: Option<(u16, f64)>,
 }
+
+/// The range of the times of packets. One second is left up to the limits of the type, so
+/// that the times of firings do not exceed them.
+pub(super) const MIN_PACKET_NANOS: i64 = i64::MIN + 1_000_000_000;
+pub(super) const MAX_PACKET_NANOS: i64 = i64::MAX - 1_000_000_000;
 
 /// The position and the times of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -64,16 +73,18 @@ pub(super) struct PacketTime {
     pub(super) offset: u64,
     /// The time of its record.
     pub(super) record_nanos: i64,
-    /// The time of the packet, from the selected time source.
+    /// The time of the packet from the selected time source, between [`MIN_PACKET_NANOS`] and
+    /// [`MAX_PACKET_NANOS`].
     pub(super) nanos: i64,
 }
 
-/// The arguments of [`PacketDecoder::add_packet`], which is compiled for one instruction set.
+/// A call of [`PacketDecoder::add_packet`] that is compiled for the instruction set of
+/// `simd`.
 #[cfg(target_arch = "x86_64")]
 struct DecodeCall<'u, 'b, P> {
     simd: P,
     decoder: &'u mut PacketDecoder,
-    table: &'u mut PointBuffer,
+    points: &'u mut PointBuffer,
     scans: &'u mut ScanNumbers,
     packet: Firings<'b>,
     headers: &'b PacketHeaders,
@@ -86,8 +97,8 @@ impl<P: Deinterleave> NullaryFnOnce for DecodeCall<'_, '_, P> {
 
     #[inline(always)]
     fn call(self) -> bool {
-        let Self { simd, decoder, table, scans, packet, headers, packet_time } = self;
-        decoder.add_packet(simd, table, scans, packet, headers, packet_time)
+        let Self { simd, decoder, points, scans, packet, headers, packet_time } = self;
+        decoder.add_packet(simd, points, scans, packet, headers, packet_time)
     }
 }
 
@@ -98,9 +109,9 @@ impl PacketDecoder {
         options: PointOptions,
     ) -> Self {
         let (model, formula) = (sensor.model, options.formula);
-        let banks = banks(model, calibration, formula);
+        let banks = bank_coefficients(model, calibration, formula);
         let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
-        let firsts = (0..banks.len()).map(|at| at * CHANNELS);
+        let first_lasers = (0..banks.len()).map(|bank| bank * CHANNELS);
         let mut decoder = Self {
             #[cfg(target_arch = "x86_64")]
             avx2: pulp::x86::V3::try_new(),
@@ -109,8 +120,8 @@ impl PacketDecoder {
             step,
             layout: BlockLayout::new(sensor),
             timing: Timing::new(sensor),
-            offsets: [[0; 2 * CHANNELS]; BLOCKS],
-            intensity_corrections: firsts
+            time_offsets: [[0; 2 * CHANNELS]; BLOCKS],
+            intensity_corrections: first_lasers
                 .map(|first| IntensityCorrection::new(calibration, first, formula))
                 .collect(),
             near_corrections: banks
@@ -120,13 +131,13 @@ impl PacketDecoder {
             banks,
             azimuth_model: AzimuthModel::for_formula(sensor, formula),
             azimuth_steps: AzimuthSteps::new(sensor, formula),
-            circle: SinCosTable::new(),
+            sin_cos_table: SinCosTable::new(),
             firing_azimuths: FiringAzimuths::new(),
             raw: [0; CHANNELS],
             block_returns: BlockReturns::new(),
-            before: None,
+            previous_packet: None,
         };
-        decoder.update_offsets();
+        decoder.update_time_offsets();
         decoder
     }
 
@@ -135,15 +146,15 @@ impl PacketDecoder {
         self.sensor
     }
 
-    /// Appends the points of `packet` to `table`. `headers` are the headers of the
-    /// packet. Returns false if it is not a packet of this sensor.
+    /// Appends the points of `packet`, whose headers are `headers`, to `points`. Returns
+    /// false if it is not a packet of this sensor.
     ///
-    /// The code is compiled twice, for any processor and with AVX2, and selected at run
-    /// time. Both compute identical results, because the compiler never contracts a
-    /// product and a sum.
+    /// The code is compiled twice, for any processor and for processors with AVX2, and
+    /// selected at run time. Both compute identical results, because the compiler never
+    /// fuses a multiplication and an addition.
     pub(super) fn add(
         &mut self,
-        table: &mut PointBuffer,
+        points: &mut PointBuffer,
         scans: &mut ScanNumbers,
         packet: Firings<'_>,
         headers: &PacketHeaders,
@@ -151,11 +162,10 @@ impl PacketDecoder {
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2 {
-            let decoder = self;
             return avx2.vectorize(DecodeCall {
                 simd: avx2,
-                decoder,
-                table,
+                decoder: self,
+                points,
                 scans,
                 packet,
                 headers,
@@ -164,7 +174,7 @@ impl PacketDecoder {
         }
         self.add_packet(
             PortableDeinterleave,
-            table,
+            points,
             scans,
             packet,
             headers,
@@ -176,7 +186,7 @@ impl PacketDecoder {
     fn add_packet(
         &mut self,
         simd: impl Deinterleave,
-        table: &mut PointBuffer,
+        points: &mut PointBuffer,
         scans: &mut ScanNumbers,
         packet: Firings<'_>,
         headers: &PacketHeaders,
@@ -187,24 +197,27 @@ impl PacketDecoder {
         };
         if !self.sensor.model.has_timestamps() {
             self.timing.follow(&azimuths);
-            self.update_offsets();
+            self.update_time_offsets();
         }
-        let stamps = PacketTimestamps {
+        let timestamps = PacketTimestamps {
             nanos: packet_time.record_nanos,
             micros: headers.tail.micros,
         };
         let azimuth_nanos = &self.timing.azimuth_nanos;
-        let scans = scans.next(
+        let packet_scans = scans.next(
             self.sensor,
             &azimuths,
             azimuth_nanos,
             packet_time.offset,
-            stamps,
+            timestamps,
         );
-        let mut scan = scans.first;
-        let rotation = self.rotation(&azimuths, scans.rotation_rate);
-        let measured_rate =
-            if scans.rotation_rate > 0.0 { scans.rotation_rate } else { scans.rate };
+        let mut scan = packet_scans.first;
+        let rotation = self.rotation(&azimuths, packet_scans.rotation_rate);
+        let measured_rate = if packet_scans.rotation_rate > 0.0 {
+            packet_scans.rotation_rate
+        } else {
+            packet_scans.rate
+        };
         let rate = self.rate(&azimuths, measured_rate, rotation.as_ref());
         if self.azimuth_model == AzimuthModel::Exact {
             self.firing_azimuths.set_rate(rate, &self.timing);
@@ -214,65 +227,72 @@ impl PacketDecoder {
         }
         let returns = packet.returns();
         // Look up all azimuths together, so that memory latency occurs only once.
-        let places = azimuths.map(|azimuth| self.circle.sin_cos(azimuth));
+        let block_sin_cos = azimuths.map(|azimuth| self.sin_cos_table.sin_cos(azimuth));
         for block in 0..self.layout.used_blocks {
-            scan += u32::from(scans.begins[block]);
+            scan += u32::from(packet_scans.begins[block]);
             let block_return = self.layout.block_returns[block];
             let partner_returns =
-                block_return.partner.and_then(|at| returns.get(at)).copied();
+                block_return.partner.and_then(|partner| returns.get(partner)).copied();
             self.select_returns(simd, returns[block], partner_returns, block_return);
-            if self.block_returns.back == 0 {
+            if self.block_returns.return_mask == 0 {
                 continue;
             }
             let azimuth = azimuths[block];
             if self.azimuth_model == AzimuthModel::PerBlock {
-                self.block_returns.degrees.same = Some(f32::from(azimuth) / 100.0);
+                self.block_returns.azimuth_deg.same = Some(f32::from(azimuth) / 100.0);
             } else if let Some(azimuth_steps) = &self.azimuth_steps {
-                let degrees = &mut self.block_returns.degrees.each;
                 self.firing_azimuths.set_stepped(
-                    self.circle,
+                    self.sin_cos_table,
                     azimuth_steps,
                     block,
-                    degrees,
+                    &mut self.block_returns.azimuth_deg.each,
                 );
             } else {
                 self.firing_azimuths.set_rotating(
                     self.azimuth_model,
-                    self.circle,
+                    self.sin_cos_table,
                     azimuth,
                     rate,
                     &self.timing,
                     block,
-                    &mut self.block_returns.degrees.each,
+                    &mut self.block_returns.azimuth_deg.each,
                 );
             }
-            if table.wants_coordinates() {
-                self.locate(banks[block], places[block]);
+            if points.has_coordinates() {
+                self.compute_positions(banks[block], block_sin_cos[block]);
             }
-            self.measure(banks[block], table.wants_corrected());
-            // `scan` counts from 1 up to here.
+            self.compute_distances(banks[block]);
+            if points.has_calibrated_intensity() {
+                self.calibrate_intensities(banks[block]);
+            }
+            // Up to here, `scan` counts from 1.
             self.assign_scans(block, azimuth, rate, scan.saturating_sub(1));
             if let Some(bank) = self.banks.get(banks[block]) {
-                let delay = rotation
-                    .map_or(0, |rotation| rotation.delays[block].round() as i64);
-                let nanos = packet_time.nanos.saturating_add(delay);
-                table.add(bank, &self.block_returns, nanos, &self.offsets[block]);
+                let nanos = match &rotation {
+                    Some(rotation) => {
+                        delayed(packet_time.nanos, rotation.delays[block])
+                    }
+                    None => packet_time.nanos,
+                };
+                let time_offsets = &self.time_offsets[block];
+                points.add(bank, &self.block_returns, nanos, time_offsets);
             }
         }
         true
     }
 
-    fn update_offsets(&mut self) {
-        let first = self.timing.first;
-        for (row, nanos) in self.offsets.iter_mut().zip(&self.timing.nanos) {
-            for (to, nanos) in row.iter_mut().zip(nanos) {
-                *to = (first + nanos).round() as i64;
+    fn update_time_offsets(&mut self) {
+        let first_firing = self.timing.first_firing;
+        let rows = self.time_offsets.iter_mut().zip(&self.timing.firing_nanos);
+        for (offsets, firing_nanos) in rows {
+            for (offset, nanos) in offsets.iter_mut().zip(firing_nanos) {
+                *offset = (first_firing + nanos).round() as i64;
             }
         }
     }
 
-    /// Returns the rotation of the head in a packet that crosses a blanked sector. The
-    /// delays of its blocks are relative to the time of the packet.
+    /// Returns the rotation of the head in a packet whose azimuth jumps, e.g. over a blanked
+    /// sector. The delays of its blocks are relative to the time of the packet.
     fn rotation(
         &self,
         azimuths: &[u16; BLOCKS],
@@ -291,47 +311,47 @@ impl PacketDecoder {
             known_rate,
         )?;
         if self.options.is_timed_at_end(self.sensor.model) {
-            rotation.end_in_time();
+            rotation.anchor_at_last_block();
         }
         Some(rotation)
     }
 
-    /// Returns the rotation rate. `measured_rate` is the recent rate.
+    /// Returns the rotation rate during a packet. `measured_rate` is the rate of the last
+    /// packets or of the last rotation.
     fn rate(
         &mut self,
         azimuths: &[u16; BLOCKS],
         measured_rate: f64,
         rotation: Option<&PacketRotation>,
     ) -> RotationRate {
-        if let Some(rotation) = rotation
-            && !self.sensor.model.is_vls128()
-        {
-            return RotationRate::from_nanos(rotation.rate);
-        }
-        if !self.sensor.model.is_vls128() {
-            return RotationRate::rate_in_packet(
-                &self.timing,
-                azimuths,
-                self.sensor.model,
-            );
+        let model = self.sensor.model;
+        if !model.is_vls128() {
+            return match rotation {
+                Some(rotation) => RotationRate::from_nanos(rotation.rate),
+                None => RotationRate::rate_in_packet(&self.timing, azimuths, model),
+            };
         }
         if self.options.formula != Formula::VelodyneDecoder {
             return RotationRate::from_nanos(measured_rate);
         }
-        // From the previous packet, unless a packet seems to be missing between them.
-        let first = azimuths[0];
-        let turned = self.before.map(|(before, _)| angle_between(before, first));
-        let current_rate =
-            turned.map_or(0.0, |t| f64::from(t) / self.sensor.packet_nanos());
-        let last = self.before.map_or(0.0, |(_, rate)| rate);
-        let rate =
-            if last > 0.0 && current_rate > last * 1.8 { last } else { current_rate };
-        self.before = Some((first, rate));
+        // velodyne_decoder uses the rate since the previous packet, unless a packet seems to
+        // be missing between them.
+        let azimuth = azimuths[0];
+        let (current_rate, previous_rate) = match self.previous_packet {
+            Some((previous_azimuth, previous_rate)) => {
+                let turned = f64::from(angle_between(previous_azimuth, azimuth));
+                (turned / self.sensor.packet_nanos(), previous_rate)
+            }
+            None => (0.0, 0.0),
+        };
+        let seems_lost = previous_rate > 0.0 && current_rate > previous_rate * 1.8;
+        let rate = if seems_lost { previous_rate } else { current_rate };
+        self.previous_packet = Some((azimuth, rate));
         RotationRate::from_nanos(rate)
     }
 
-    /// Finds the channels of a block with a return. If both returns are the same, only
-    /// the strongest is used.
+    /// Separates the returns of a block and determines their types. If both returns of a
+    /// firing are the same, only the one in the block with the strongest returns is used.
     #[inline(always)]
     fn select_returns(
         &mut self,
@@ -341,89 +361,91 @@ impl PacketDecoder {
         block_return: BlockReturn,
     ) {
         let block_returns = &mut self.block_returns;
-        block_returns.back =
-            simd.deinterleave(returns, &mut self.raw, &mut block_returns.intensities);
-        block_returns.kind.same =
+        block_returns.return_mask =
+            simd.deinterleave(returns, &mut self.raw, &mut block_returns.intensity);
+        block_returns.return_type.same =
             Some(if block_return.is_last { LAST } else { STRONGEST });
         if let Some(partner_returns) = partner_returns {
             self.select_dual_returns(returns, partner_returns, block_return.is_last);
         }
     }
 
-    /// Finds the channels of a block in dual return mode.
+    /// Determines the types of the returns of a block in dual return mode, and drops those
+    /// that equal the strongest return.
     fn select_dual_returns(
         &mut self,
         returns: Returns<'_>,
         partner_returns: Returns<'_>,
         is_last: bool,
     ) {
-        let by_distance = self.options.formula == Formula::VelodyneDecoder;
+        let ignores_intensity = self.options.formula == Formula::VelodyneDecoder;
         let block_returns = &mut self.block_returns;
-        block_returns.kind.same = None;
+        block_returns.return_type.same = None;
         let pairs =
             returns.as_chunks::<3>().0.iter().zip(partner_returns.as_chunks::<3>().0);
-        for ((at, (own, partner_returns)), kind) in
-            (0_u32..).zip(pairs).zip(&mut block_returns.kind.each)
+        for ((channel, (this, partner)), return_type) in
+            (0_u32..).zip(pairs).zip(&mut block_returns.return_type.each)
         {
-            let is_same = own[..2] == partner_returns[..2]
-                && (by_distance || own[2] == partner_returns[2]);
-            *kind = match (is_same, is_last) {
+            let is_same = this[..2] == partner[..2]
+                && (ignores_intensity || this[2] == partner[2]);
+            *return_type = match (is_same, is_last) {
                 (true, _) => BOTH,
                 (false, true) => LAST,
                 (false, false) => STRONGEST,
             };
-            block_returns.back &= !(u32::from(is_same && is_last) << (at % 32));
+            let is_dropped = u32::from(is_same && is_last);
+            block_returns.return_mask &= !(is_dropped << (channel % 32));
         }
     }
 
-    /// Computes the positions of the returns of a bank. The head is at the azimuth with
-    /// this sine and cosine for the block.
+    /// Computes the positions of the returns of a bank. `(sin, cos)` are those of the azimuth
+    /// of the block.
     #[inline(always)]
-    fn locate(&mut self, bank: usize, (sin, cos): (f64, f64)) {
-        let Some(bank_values) = self.banks.get(bank) else { return };
+    fn compute_positions(&mut self, bank: usize, (sin, cos): (f64, f64)) {
+        let Some(coefficients) = self.banks.get(bank) else { return };
         let (raw, axes, block_returns) =
             (&self.raw, self.options.axes, &mut self.block_returns);
         let near = self.near_corrections.get(bank).and_then(Option::as_ref);
         if self.azimuth_model == AzimuthModel::PerBlock {
-            compute(bank_values, raw, |_| (sin, cos), axes, block_returns);
+            positions(coefficients, raw, |_| (sin, cos), axes, block_returns);
             if let Some(near) = near {
                 near.correct(raw, |_| (sin, cos), axes, block_returns);
             }
         } else {
             let FiringAzimuths { sin, cos, .. } = &self.firing_azimuths;
-            compute(bank_values, raw, |at| (sin[at], cos[at]), axes, block_returns);
+            positions(coefficients, raw, |i| (sin[i], cos[i]), axes, block_returns);
             if let Some(near) = near {
-                near.correct(raw, |at| (sin[at], cos[at]), axes, block_returns);
+                near.correct(raw, |i| (sin[i], cos[i]), axes, block_returns);
             }
         }
     }
 
-    /// Computes the distances, and the intensities if they are selected.
     #[inline(always)]
-    fn measure(&mut self, bank: usize, wants_intensity: bool) {
-        let Some(bank_values) = self.banks.get(bank) else { return };
-        bank_values.distances(
-            &self.raw,
-            self.step as f32,
-            &mut self.block_returns.distance,
-        );
-        let (intensities, corrected) =
-            (&self.block_returns.intensities, &mut self.block_returns.corrected);
+    fn compute_distances(&mut self, bank: usize) {
+        let Some(coefficients) = self.banks.get(bank) else { return };
+        let distances = &mut self.block_returns.distance;
+        coefficients.distances(&self.raw, self.step as f32, distances);
+    }
+
+    #[inline(always)]
+    fn calibrate_intensities(&mut self, bank: usize) {
+        let BlockReturns { intensity, calibrated_intensity, .. } =
+            &mut self.block_returns;
         match self.intensity_corrections.get(bank) {
-            _ if !wants_intensity => {}
-            Some(Some(bank_values)) => {
-                bank_values.correct(&self.raw, intensities, corrected)
+            Some(Some(correction)) => {
+                correction.correct(&self.raw, intensity, calibrated_intensity)
             }
             _ => {
-                let all = corrected.iter_mut().zip(intensities).take(CHANNELS);
-                all.for_each(|(to, intensities)| *to = f32::from(*intensities));
+                let pairs = calibrated_intensity.iter_mut().zip(intensity);
+                let pairs = pairs.take(CHANNELS);
+                pairs.for_each(|(calibrated, sent)| *calibrated = f32::from(*sent));
             }
         }
     }
 
     /// Assigns the firings of a block to `scan`, and those after the scan start to the
-    /// next scan. Blocks that are not [near](NEAR_SCAN_START) the scan start have no such firings:
-    /// otherwise the rotation rate would be impossible.
+    /// next scan. Blocks that are not [near](NEAR_SCAN_START) the scan start have no such
+    /// firings: otherwise the rotation rate would be impossible.
     #[inline(always)]
     fn assign_scans(
         &mut self,
@@ -432,45 +454,55 @@ impl PacketDecoder {
         rate: RotationRate,
         scan: u32,
     ) {
-        let left = f64::from(TURN - angle_between(self.options.scan_start, azimuth));
-        let nanos = &self.timing.nanos[block];
-        let azimuth_sin_cos = self.timing.azimuth_nanos[block];
-        let is_far = left > f64::from(NEAR_SCAN_START);
-        let is_before = |nanos: f64| (nanos - azimuth_sin_cos) * rate.exact < left;
-        if rate.exact <= 0.0 || is_far || is_before(nanos[CHANNELS - 1]) {
+        let angle_to_start =
+            f64::from(TURN - angle_between(self.options.scan_start, azimuth));
+        let firing_nanos = &self.timing.firing_nanos[block];
+        let azimuth_nanos = self.timing.azimuth_nanos[block];
+        let is_far = angle_to_start > f64::from(NEAR_SCAN_START);
+        let is_before =
+            |nanos: f64| (nanos - azimuth_nanos) * rate.exact < angle_to_start;
+        if rate.exact <= 0.0 || is_far || is_before(firing_nanos[CHANNELS - 1]) {
             self.block_returns.scan.same = Some(scan);
             return;
         }
         self.block_returns.scan.same = None;
-        for (to, nanos) in self.block_returns.scan.each.iter_mut().zip(nanos) {
-            *to = scan + u32::from(!is_before(*nanos));
+        let firings = self.block_returns.scan.each.iter_mut().zip(firing_nanos);
+        for (firing_scan, nanos) in firings {
+            *firing_scan = scan + u32::from(!is_before(*nanos));
         }
     }
+}
+
+/// Returns the time `nanos` of a packet plus the `delay` of a block. The result stays far
+/// enough from the limits of the type that the times of firings can be added.
+fn delayed(nanos: i64, delay: f64) -> i64 {
+    let delayed = nanos.saturating_add(delay.round() as i64);
+    delayed.clamp(MIN_PACKET_NANOS, MAX_PACKET_NANOS)
 }
 
 /// Computes the positions of the returns of a bank. `azimuth_sin_cos` returns the sine
 /// and cosine of the azimuth of the head for each channel.
 #[inline(always)]
-fn compute(
+fn positions(
     bank: &BankCoefficients,
     raw: &PerChannel<u16>,
     azimuth_sin_cos: impl Fn(usize) -> (f64, f64),
     axes: Axes,
     block_returns: &mut BlockReturns,
 ) {
-    let (ahead, across) = match axes {
+    let (forward, sideways) = match axes {
         Axes::Ros => (&mut block_returns.x, &mut block_returns.y),
         Axes::Manual => (&mut block_returns.y, &mut block_returns.x),
     };
-    // The axis to the right has the opposite sign of the axis to the left.
-    let way = if axes == Axes::Ros { -1.0 } else { 1.0 };
-    for at in 0..CHANNELS {
-        let raw = f64::from(raw[at]);
-        let (sin, cos) = azimuth_sin_cos(at);
-        let u = raw * bank.a[at] + bank.p[at];
-        let w = raw * bank.b[at] + bank.q[at];
-        ahead[at] = (u * cos + w * sin) as f32;
-        across[at] = (u * (sin * way) - w * (cos * way)) as f32;
-        block_returns.z[at] = (raw * bank.c[at] + bank.r[at]) as f32;
+    // The axis to the left has the opposite sign of the axis to the right.
+    let sideways_sign = if axes == Axes::Ros { -1.0 } else { 1.0 };
+    for i in 0..CHANNELS {
+        let raw = f64::from(raw[i]);
+        let (sin, cos) = azimuth_sin_cos(i);
+        let u = raw * bank.a[i] + bank.p[i];
+        let w = raw * bank.b[i] + bank.q[i];
+        forward[i] = (u * cos + w * sin) as f32;
+        sideways[i] = (u * (sin * sideways_sign) - w * (cos * sideways_sign)) as f32;
+        block_returns.z[i] = (raw * bank.c[i] + bank.r[i]) as f32;
     }
 }

@@ -4,26 +4,26 @@ use crate::{hour::around_hour, model::Model, points::options::TimeSource};
 
 impl TimeSource {
     /// Returns the time of a packet of a lidar of this `model`. The packet states
-    /// `micros` past the hour and its record has the time `record_nanos`.
+    /// `micros` past the hour, and its record has the time `record_nanos`.
     pub(super) fn nanos(self, model: Model, record_nanos: i64, micros: u32) -> i64 {
         match self {
             Self::Sensor { hour_nanos } if model.has_timestamps() => {
-                nearest(record_nanos, hour_nanos, micros)
+                nearest_time_past_hour(record_nanos, hour_nanos, micros)
             }
             _ => record_nanos,
         }
     }
 }
 
-/// Returns the time that is `micros` past an hour and nearest to `nanos`. Hours start at
-/// `hour` plus multiples of one hour.
-pub(crate) fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
-    let past = i64::from(micros) * 1_000;
-    let Some(elapsed) = nanos.checked_sub(hour).and_then(|t| t.checked_sub(past))
-    else {
-        return nanos;
-    };
-    nanos.saturating_sub(around_hour(elapsed))
+/// Returns the time nearest to `nanos` that is `micros` past an hour. Hours start at
+/// `hour_nanos` plus multiples of one hour. Returns `nanos` if the calculation overflows.
+pub(crate) fn nearest_time_past_hour(nanos: i64, hour_nanos: i64, micros: u32) -> i64 {
+    let nanos_past_hour = i64::from(micros) * 1_000;
+    let since_an_hour = nanos.checked_sub(hour_nanos);
+    match since_an_hour.and_then(|elapsed| elapsed.checked_sub(nanos_past_hour)) {
+        Some(deviation) => nanos.saturating_sub(around_hour(deviation)),
+        None => nanos,
+    }
 }
 
 #[cfg(test)]
@@ -35,11 +35,14 @@ mod tests {
     fn hour_of_a_packet_is_nearest_to_its_record() {
         let second = 1_000_000_000;
         // A timestamp one second before the hour, in a record one second after it.
-        assert_eq!(nearest(10 * HOUR + second, 0, 3_599_000_000), 10 * HOUR - second);
+        let time = nearest_time_past_hour(10 * HOUR + second, 0, 3_599_000_000);
+        assert_eq!(time, 10 * HOUR - second);
         // A timestamp one second after the hour, in a record before it.
-        assert_eq!(nearest(10 * HOUR - 5, 0, 1_000_000), 10 * HOUR + second);
-        // Hours of another clock.
-        assert_eq!(nearest(7 * second, 3 * second, 4_500_000), 7 * second + second / 2);
-        assert_eq!(nearest(i64::MIN, 1, 0), i64::MIN);
+        let time = nearest_time_past_hour(10 * HOUR - 5, 0, 1_000_000);
+        assert_eq!(time, 10 * HOUR + second);
+        // Hours that start at the third second.
+        let time = nearest_time_past_hour(7 * second, 3 * second, 4_500_000);
+        assert_eq!(time, 7 * second + second / 2);
+        assert_eq!(nearest_time_past_hour(i64::MIN, 1, 0), i64::MIN);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     points::{options::PointOptions, packet_decoder::PacketDecoder},
 };
 
-/// Decoders for all return modes that occurred.
+/// The decoders for the return modes that occurred.
 #[derive(Clone, Debug)]
 pub(super) struct ModeDecoders {
     sensor: Sensor,
@@ -21,6 +21,7 @@ pub(super) struct ModeDecoders {
 }
 
 impl ModeDecoders {
+    /// Creates the decoder for the return mode of `sensor`.
     pub(super) fn new(
         sensor: Sensor,
         calibration: &Calibration,
@@ -33,15 +34,15 @@ impl ModeDecoders {
 
     /// Returns the decoder for `packet`.
     pub(super) fn decoder_for(&mut self, packet: &PacketHeaders) -> &mut PacketDecoder {
-        let sensor = self.options.sensor(self.sensor, packet);
+        let sensor = self.options.sensor_for(self.sensor, packet);
         if self.current.sensor() != sensor {
-            self.switch(sensor);
+            self.switch_to(sensor);
         }
         &mut self.current
     }
 
     #[cold]
-    fn switch(&mut self, sensor: Sensor) {
+    fn switch_to(&mut self, sensor: Sensor) {
         let existing =
             self.other_decoders.iter_mut().find(|other| other.sensor() == sensor);
         if let Some(other) = existing {

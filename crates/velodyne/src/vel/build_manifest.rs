@@ -31,24 +31,30 @@ use crate::{
             part_splitter::PartSplitter,
             stats::Stats,
         },
-        classifier::{Classification, MAX_MILLIS, MessageClassifier, MessageExtent},
-        decode::topics::{self, TopicKind},
+        classifier::{
+            Classification, MessageClassifier, MessageExtent, is_plausible_time,
+        },
+        decode::topics::TopicKind,
         first_message::{self, LogStart},
         format_state::{BrokenMessage, FormatState},
         program_clock,
         second_index::SecondIndex,
         wire::{
-            self, FILE_HEADER_LEN, FORMAT_VERSION, FileHeader, HEADER_LEN, Header,
-            MAGIC, PACKET_LEN, SIZE_LEN, VERSION, kind,
+            self, COUNT_LEN, FILE_HEADER_LEN, FORMAT_VERSION, FileHeader, HEADER_LEN,
+            Header, MAGIC, PACKET_LEN, SIZE_LEN, VERSION, kind,
         },
     },
 };
 
-/// The maximum number of damaged ranges that are reported separately.
-const MAX_GAPS: usize = 1 << 16;
+/// The maximum number of damaged ranges, and of broken messages. After that many, no further
+/// message is searched for.
+const MAX_DAMAGED: usize = 1 << 16;
 
 /// The maximum number of unknown types with topics of their own.
-const MAX_RAW: usize = 1 << 10;
+const MAX_RAW_TOPICS: usize = 1 << 10;
+
+/// The position of the first packet in a message of packets.
+const FIRST_PACKET: u64 = (HEADER_LEN + COUNT_LEN) as u64;
 
 /// Builds the manifest of the `.vel` log in `source`.
 pub(crate) fn build_manifest(
@@ -61,7 +67,7 @@ pub(crate) fn build_manifest(
     let parsed_header = wire::file_header(&bytes);
     let header = match parsed_header {
         Some(header) => header,
-        // The messages can be found without the index.
+        // The messages can be read without the header and the index.
         None if options.is_format_given => {
             let (major, minor) = FORMAT_VERSION;
             FileHeader { major, minor, entries: 0 }
@@ -80,7 +86,7 @@ pub(crate) fn build_manifest(
     let mut builder = ManifestBuilder::new(header, start, source, options)?;
     if parsed_header.is_none() {
         let lost = Damage::new(DamageKind::Garbled, 0..start.at.min(source.len()));
-        builder.gaps.push(lost.with_reason("the header and the index are damaged"));
+        builder.damage.push(lost.with_reason("the header and the index are damaged"));
     }
     builder.scan(&mut window)?;
     builder.finish(&mut window, lidar)
@@ -91,23 +97,23 @@ struct ManifestBuilder {
     header: FileHeader,
     start: LogStart,
     classifier: MessageClassifier,
-    /// The maximum length of a message that is delivered as a record.
-    limit: u64,
+    /// The maximum length of a message that becomes a record.
+    max_record_len: u64,
     topics: Vec<TopicKind>,
     stats: Stats,
     probe: BackgroundProbe,
-    headers: HeaderReadAhead,
+    read_ahead: HeaderReadAhead,
     seconds: SecondIndex,
     parts: PartSplitter,
-    gaps: Vec<Damage>,
+    damage: Vec<Damage>,
     broken: Vec<BrokenMessage>,
     has_end_mark: bool,
     /// The position of the first message after the end mark, if there is one.
     trailing_message: Option<u64>,
     /// The end of the last message.
     messages_end: u64,
-    /// The last search for a message: its start and its result.
-    searched: Option<(u64, Option<u64>)>,
+    /// The start and the result of the last search for a message.
+    last_search: Option<(u64, Option<u64>)>,
 }
 
 impl ManifestBuilder {
@@ -123,63 +129,68 @@ impl ManifestBuilder {
             header,
             start,
             classifier,
-            limit: options.record_bytes.max(options.block_bytes).into(),
+            max_record_len: options.record_bytes.max(options.block_bytes).into(),
             topics: Vec::new(),
             stats: Stats::default(),
             probe: BackgroundProbe::new(source),
-            headers: HeaderReadAhead::new(source, classifier, start)?,
+            read_ahead: HeaderReadAhead::new(source, classifier, start)?,
             seconds: SecondIndex::default(),
             parts: PartSplitter::new(start.at),
-            gaps: Vec::new(),
+            damage: Vec::new(),
             broken: Vec::new(),
             has_end_mark: false,
             trailing_message: None,
             messages_end: start.at,
-            searched: None,
+            last_search: None,
         })
     }
 
-    /// Iterates over all messages.
+    /// Reads all messages.
     fn scan(&mut self, window: &mut WindowReader<'_>) -> Result<()> {
         let (mut at, end) = (self.start.at, self.classifier.end);
         while at < end {
             let bytes = self.first_bytes(at, window)?;
             if bytes.is_empty() {
-                // The source is shorter than its length.
-                self.gaps.push(Damage::new(DamageKind::Truncated, at..end));
+                // The source has become shorter.
+                self.damage.push(Damage::new(DamageKind::Truncated, at..end));
                 break;
             }
             at = match self.classifier.classify(at, &bytes) {
                 Classification::EndMark => {
                     self.has_end_mark = true;
-                    self.inspect_trailing_bytes(at, window)?;
+                    // Messages after the mark are only reported: the log ends at the mark.
+                    let mark_end = at + SIZE_LEN as u64;
+                    self.trailing_message =
+                        self.classifier.find_next(mark_end, window)?;
                     break;
                 }
                 Classification::Message(message)
                     if self.is_valid(at, &message, window)? =>
                 {
-                    self.message(at, &message, &bytes, window)?;
+                    self.record_message(at, &message, &bytes, window)?;
                     at + message.len
                 }
                 Classification::Anomalous(message)
                     if self.classifier.leads_to_message(at, &message, window)? =>
                 {
-                    self.message(at, &message, &bytes, window)?;
+                    self.record_message(at, &message, &bytes, window)?;
                     at + message.len
                 }
                 Classification::Truncated(message)
-                    if message.fits && self.next(at + 1, window)?.is_none() =>
+                    if message.fits && self.find_next(at + 1, window)?.is_none() =>
                 {
-                    let message_bytes = match TopicKind::for_message(&message) {
-                        TopicKind::Packets => {
-                            let data_len = (end - at).saturating_sub(HEADER_LEN as u64);
-                            data_len.saturating_sub(4) / PACKET_LEN as u64
-                        }
+                    let complete_packets = match TopicKind::for_message(&message) {
+                        TopicKind::Packets => packets_in(end - at),
                         _ => 0,
                     };
-                    let rest =
-                        self.record_broken(at, message.header, message_bytes, window)?;
-                    self.gaps.push(Damage::new(DamageKind::Truncated, rest..end));
+                    let readable_end = self.record_broken(
+                        at,
+                        message.header,
+                        complete_packets,
+                        window,
+                    )?;
+                    let lost = readable_end..end;
+                    self.damage.push(Damage::new(DamageKind::Truncated, lost));
                     end
                 }
                 classification => self.record_damage(at, classification, window)?,
@@ -192,12 +203,12 @@ impl ManifestBuilder {
     /// Returns the first bytes at `at`: [`EXAMINED_BYTES`] bytes if the file has them.
     fn first_bytes(&mut self, at: u64, window: &mut WindowReader<'_>) -> Result<Bytes> {
         // Until the lidar is identified, each message is read completely.
-        let header = if self.probe.is_enough() {
-            self.headers.head_at(at, self.stats.messages())
+        let read_ahead = if self.probe.is_enough() {
+            self.read_ahead.first_bytes_at(at, self.stats.messages())
         } else {
             None
         };
-        header.map_or_else(|| window.read_at(at, EXAMINED_BYTES), Ok)
+        read_ahead.map_or_else(|| window.read_at(at, EXAMINED_BYTES), Ok)
     }
 
     /// Returns whether `message` is valid: its data has the expected length, or no other
@@ -212,64 +223,52 @@ impl ManifestBuilder {
         let end = at + message.len;
         Ok(message.fits
             || self.classifier.continues_at(end, window)?
-                && self.next(at + 1, window)?.is_none_or(|next| next >= end))
+                && self.find_next(at + 1, window)?.is_none_or(|next| next >= end))
     }
 
-    /// Searches for a message after the end mark at `at`. It is only reported, because
-    /// the log ends at the mark.
-    fn inspect_trailing_bytes(
+    /// Returns the position of the next message at or after `start`. The result is cached, so
+    /// that no range is searched twice.
+    fn find_next(
         &mut self,
-        at: u64,
-        window: &mut WindowReader<'_>,
-    ) -> Result<()> {
-        self.trailing_message = self.classifier.next(at + SIZE_LEN as u64, window)?;
-        Ok(())
-    }
-
-    /// Returns the position of the next message at or after `from`. The result is
-    /// remembered so that no range is searched twice.
-    fn next(
-        &mut self,
-        from: u64,
+        start: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
-        if self.gaps.len() >= MAX_GAPS {
+        if self.damage.len() >= MAX_DAMAGED {
             return Ok(None);
         }
-        match self.searched {
-            Some((began, next)) if began <= from && next.is_none_or(|n| n >= from) => {
-                Ok(next)
-            }
-            _ => {
-                let next = self.classifier.next(from, window)?;
-                self.searched = Some((from, next));
-                Ok(next)
-            }
+        if let Some((last_start, next)) = self.last_search
+            && last_start <= start
+            && next.is_none_or(|next| next >= start)
+        {
+            return Ok(next);
         }
+        let next = self.classifier.find_next(start, window)?;
+        self.last_search = Some((start, next));
+        Ok(next)
     }
 
     /// Records the `message` at `at`, whose first bytes are `bytes`.
-    fn message(
+    fn record_message(
         &mut self,
         at: u64,
         message: &MessageExtent,
         bytes: &[u8],
         window: &mut WindowReader<'_>,
     ) -> Result<()> {
-        let is_record = message.len <= self.limit;
+        let is_record = message.len <= self.max_record_len;
         let topic = is_record.then(|| self.topic(TopicKind::for_message(message)));
-        let second_begins = self.seconds.message(topic, message.header.millis, at);
-        self.parts.message(at, second_begins);
+        let starts_second = self.seconds.add(topic, message.header.millis, at);
+        self.parts.start_message(at, starts_second);
         let Some(topic) = topic else {
             let lost = Damage::new(DamageKind::OverLimit, at..at + message.len);
-            self.gaps.push(lost.with_records(1, None));
+            self.damage.push(lost.with_records(1, None));
             return Ok(());
         };
         let time = program_clock::from_millis(message.header.millis);
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         let kind = self.topics.get(topic.index()).copied();
-        self.stats.message(topic, kind, message, data);
-        self.parts.record(topic, time);
+        self.stats.add_message(topic, kind, message, data);
+        self.parts.add_record(topic, time);
         if matches!(kind, Some(TopicKind::Image | TopicKind::Packets)) {
             let declared = wire::declared_len(message.header.kind, data);
             self.stats.wrong_lengths += u64::from(declared != Some(message.data_len()));
@@ -281,7 +280,7 @@ impl ManifestBuilder {
     }
 
     /// Passes the packets of the `message` at `at` to the probe until the lidar is
-    /// identified. `len` is the number of bytes of the message that exist.
+    /// identified. `len` is the number of bytes up to the end of the last complete packet.
     fn probe_packets(
         &mut self,
         at: u64,
@@ -309,18 +308,20 @@ impl ManifestBuilder {
         packets: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<u64> {
-        let len = HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
-        if packets == 0 || len > self.limit || self.broken.len() >= MAX_GAPS {
+        let len = FIRST_PACKET + packets * PACKET_LEN as u64;
+        let is_over_limit =
+            len > self.max_record_len || self.broken.len() >= MAX_DAMAGED;
+        if packets == 0 || is_over_limit {
             return Ok(at);
         }
         let message = MessageExtent { header, len, fits: false };
         let topic = self.topic(TopicKind::Packets);
-        let second_begins = self.seconds.message(Some(topic), header.millis, at);
-        self.parts.message(at, second_begins);
+        let starts_second = self.seconds.add(Some(topic), header.millis, at);
+        self.parts.start_message(at, starts_second);
         let bytes = window.read_at(at, EXAMINED_BYTES)?;
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
-        self.stats.message(topic, Some(TopicKind::Packets), &message, data);
-        self.parts.record(topic, program_clock::from_millis(header.millis));
+        self.stats.add_message(topic, Some(TopicKind::Packets), &message, data);
+        self.parts.add_record(topic, program_clock::from_millis(header.millis));
         self.broken.push(BrokenMessage { at, len });
         self.probe_packets(at, len, &message, window)?;
         Ok(at + len)
@@ -335,21 +336,24 @@ impl ManifestBuilder {
         window: &mut WindowReader<'_>,
     ) -> Result<u64> {
         let end = self.classifier.end;
-        let next = self.next(at + 1, window)?;
-        let is_cut = next.is_none()
+        let next = self.find_next(at + 1, window)?;
+        let is_truncated = next.is_none()
             && (matches!(classification, Classification::Truncated(_))
                 || end - at < HEADER_LEN as u64);
-        let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
+        let kind =
+            if is_truncated { DamageKind::Truncated } else { DamageKind::Garbled };
         let next = next.unwrap_or(end);
-        let mut rest = at;
-        if let Some((header, packets)) = self.plausible_packets(at, next, window)? {
-            rest = self.record_broken(at, header, packets, window)?;
-        }
-        if rest == next {
+        let readable_end = match self.plausible_packets(at, next, window)? {
+            Some((header, packets)) => {
+                self.record_broken(at, header, packets, window)?
+            }
+            None => at,
+        };
+        if readable_end == next {
             // All packets are complete: only the size is wrong.
             self.stats.wrong_lengths += 1;
         } else {
-            self.gaps.push(Damage::new(kind, rest..next));
+            self.damage.push(Damage::new(kind, readable_end..next));
         }
         Ok(next)
     }
@@ -364,17 +368,16 @@ impl ManifestBuilder {
     ) -> Result<Option<(Header, u64)>> {
         let bytes = window.read_at(at, HEADER_LEN)?;
         let Some((_, header)) = wire::message(&bytes).filter(|(_, header)| {
-            let is_time = header.millis.abs() < MAX_MILLIS;
-            header.kind == kind::VELODYNE && header.version == VERSION && is_time
+            header.kind == kind::VELODYNE
+                && header.version == VERSION
+                && is_plausible_time(header.millis)
         }) else {
             return Ok(None);
         };
+        let max_packets = packets_in(next - at);
         let mut packets = 0;
-        loop {
-            let packet_at = at + HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
-            if packet_at + PACKET_LEN as u64 > next {
-                break;
-            }
+        while packets < max_packets {
+            let packet_at = at + FIRST_PACKET + packets * PACKET_LEN as u64;
             let packet = window.peek(packet_at, PACKET_LEN)?;
             if !Firings::new(&packet)
                 .is_some_and(|packet| packet.headers().is_plausible())
@@ -386,30 +389,30 @@ impl ManifestBuilder {
         Ok(Some((header, packets)))
     }
 
-    /// Returns the id of the topic of messages of `kind`.
+    /// Returns the id of the topic of messages of `kind`. Adds the topic if it is new.
     fn topic(&mut self, kind: TopicKind) -> TopicId {
-        let known = self.topics.iter().position(|known| *known == kind);
-        let index = known.unwrap_or_else(|| {
-            let raw = |kind: &&TopicKind| matches!(kind, TopicKind::Raw { .. });
-            let is_raw = matches!(kind, TopicKind::Raw { .. });
-            let kind = if is_raw && self.topics.iter().filter(raw).count() >= MAX_RAW {
+        let is_raw = |kind: &TopicKind| matches!(kind, TopicKind::Raw { .. });
+        let index = self.topic_index(kind).unwrap_or_else(|| {
+            let raw_topics = self.topics.iter().filter(|kind| is_raw(kind));
+            let kind = if is_raw(&kind) && raw_topics.count() >= MAX_RAW_TOPICS {
                 TopicKind::OtherRaw
             } else {
                 kind
             };
-            match self.topics.iter().position(|known| *known == kind) {
-                Some(index) => index,
-                None => {
-                    self.topics.push(kind);
-                    self.topics.len() - 1
-                }
-            }
+            self.topic_index(kind).unwrap_or_else(|| {
+                self.topics.push(kind);
+                self.topics.len() - 1
+            })
         });
         TopicId(index as u32)
     }
+
+    fn topic_index(&self, kind: TopicKind) -> Option<usize> {
+        self.topics.iter().position(|other| *other == kind)
+    }
 }
 
-/// Returns the length of the payload of `message`.
-fn payload_len(message: &MessageExtent) -> u64 {
-    topics::payload_len(message)
+/// Returns the number of complete packets in a message of packets of `len` bytes.
+fn packets_in(len: u64) -> u64 {
+    len.saturating_sub(FIRST_PACKET) / PACKET_LEN as u64
 }

@@ -8,18 +8,17 @@ use crate::vel::wire::{self, HEADER_LEN, Header, SizeField, VALID, VERSION, kind
 /// fields that declare the length of an image.
 pub(crate) const CLASSIFIED_BYTES: usize = HEADER_LEN + 20;
 
-/// Times further from the start of the program than this, in milliseconds, are invalid:
-/// 285 years.
-pub(crate) const MAX_MILLIS: f64 = 9e12;
+/// The maximum difference between a time and the start of the program, in milliseconds.
+const MAX_MILLIS: f64 = 9e12;
 
 /// The types with a known layout.
-const KNOWN: [u32; 5] = [kind::OBD, kind::GPS, kind::IMAGE, kind::POSE, kind::VELODYNE];
+const KNOWN_TYPES: [u32; 5] =
+    [kind::OBD, kind::GPS, kind::IMAGE, kind::POSE, kind::VELODYNE];
 
 /// The values that unknown types may have.
-const UNKNOWN: std::ops::Range<u32> = 1..0x0100_0000;
+const UNKNOWN_TYPES: std::ops::Range<u32> = 1..0x0100_0000;
 
-/// This number of anomalous messages in a row is accepted without another message after
-/// them.
+/// This number of anomalous messages in a row is accepted, whatever follows them.
 const MAX_ANOMALOUS: usize = 16;
 
 /// Classifies the messages of one file.
@@ -46,11 +45,11 @@ pub(crate) enum Classification {
     Invalid,
 }
 
-/// The header of a message and what follows from it.
+/// The header and the length of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MessageExtent {
     pub(crate) header: Header,
-    /// The length of the message, including size and header.
+    /// The length of the message, including the size field and the header.
     pub(crate) len: u64,
     /// Whether the type is known and the data has the length of that type.
     pub(crate) fits: bool,
@@ -66,7 +65,7 @@ impl MessageExtent {
 impl MessageClassifier {
     /// Classifies the `bytes` of the file at `at`.
     pub(crate) fn classify(&self, at: u64, bytes: &[u8]) -> Classification {
-        if wire::end_mark(bytes) {
+        if wire::is_end_mark(bytes) {
             return Classification::EndMark;
         }
         let Some((size, header)) = wire::message(bytes) else {
@@ -75,15 +74,14 @@ impl MessageClassifier {
         let Some(data_len) = size.checked_sub(self.size_field.header_bytes()) else {
             return Classification::Invalid;
         };
-        let is_known = KNOWN.contains(&header.kind);
-        let is_possible = is_known || UNKNOWN.contains(&header.kind);
-        // Also false for NaN.
-        let is_time = header.millis.abs() < MAX_MILLIS;
+        let is_possible_type =
+            KNOWN_TYPES.contains(&header.kind) || UNKNOWN_TYPES.contains(&header.kind);
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         let fits = wire::fits(header.kind, data, data_len.into());
         let len = HEADER_LEN as u64 + u64::from(data_len);
         let message = MessageExtent { header, len, fits };
-        match (is_possible && is_time, at.saturating_add(len) > self.end) {
+        let is_plausible = is_possible_type && is_plausible_time(header.millis);
+        match (is_plausible, at.saturating_add(len) > self.end) {
             (true, false) => Classification::Message(message),
             (true, true) => Classification::Truncated(message),
             (false, false) => Classification::Anomalous(message),
@@ -110,8 +108,8 @@ impl MessageClassifier {
             })
     }
 
-    /// Returns whether the sizes of the anomalous `message` at `at` and of those after it
-    /// lead to an ordinary message or to the end.
+    /// Returns whether the sizes of the anomalous `message` at `at`, and of anomalous
+    /// messages after it, lead to an ordinary message or to the end.
     pub(crate) fn leads_to_message(
         &self,
         at: u64,
@@ -135,33 +133,37 @@ impl MessageClassifier {
         Ok(true)
     }
 
-    /// Returns the position of the next message at or after `from`. It has a known type
+    /// Returns the position of the next message at or after `start`. It has a known type
     /// and the length of that type, or two other messages follow it.
-    pub(crate) fn next(
+    pub(crate) fn find_next(
         &self,
-        from: u64,
+        start: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
-        let mut at = from;
+        let mut window_start = start;
         loop {
-            let bytes = window.read_at(at, 2 * CLASSIFIED_BYTES)?;
-            let is_last = at + bytes.len() as u64 >= self.end;
-            let keep = if is_last { HEADER_LEN } else { CLASSIFIED_BYTES };
-            let count = (bytes.len() + 1).saturating_sub(keep);
-            for skip in 0..count {
-                let offset = at + skip as u64;
-                let rest = bytes.get(skip..).unwrap_or_default();
-                if may_begin(rest) && self.is_message_start(offset, rest, window)? {
-                    return Ok(Some(offset));
+            let bytes = window.read_at(window_start, 2 * CLASSIFIED_BYTES)?;
+            let is_last = window_start + bytes.len() as u64 >= self.end;
+            // A candidate needs `CLASSIFIED_BYTES` bytes, unless the file ends before.
+            let min_bytes = if is_last { HEADER_LEN } else { CLASSIFIED_BYTES };
+            let candidates = (bytes.len() + 1).saturating_sub(min_bytes);
+            for index in 0..candidates {
+                let at = window_start + index as u64;
+                let message_bytes = bytes.get(index..).unwrap_or_default();
+                if may_be_message(message_bytes)
+                    && self.is_message_start(at, message_bytes, window)?
+                {
+                    return Ok(Some(at));
                 }
             }
-            if is_last || count == 0 {
+            if is_last || candidates == 0 {
                 return Ok(None);
             }
-            at += count as u64;
+            window_start += candidates as u64;
         }
     }
 
+    /// Returns whether a message starts at `at`, as for [`find_next`](Self::find_next).
     fn is_message_start(
         &self,
         at: u64,
@@ -190,11 +192,18 @@ impl MessageClassifier {
     }
 }
 
-/// Returns whether an ordinary message header may start here.
-fn may_begin(bytes: &[u8]) -> bool {
+/// Returns whether `millis` is a time within 285 years of the start of the program. This is
+/// false for NaN.
+pub(crate) fn is_plausible_time(millis: f64) -> bool {
+    millis.abs() < MAX_MILLIS
+}
+
+/// Returns whether `bytes` may start with the header of an ordinary message. This rejects
+/// most bytes quickly.
+fn may_be_message(bytes: &[u8]) -> bool {
     let Some((_, header)) = wire::message(bytes) else { return false };
-    KNOWN.contains(&header.kind)
+    KNOWN_TYPES.contains(&header.kind)
         || header.validity == VALID
             && header.version == VERSION
-            && UNKNOWN.contains(&header.kind)
+            && UNKNOWN_TYPES.contains(&header.kind)
 }

@@ -4,8 +4,8 @@ use logtool_core::FindingCode;
 
 use crate::lidar;
 
-/// All codes except those of the lidar.
-pub(crate) const OWN: &[&FindingCode] = &[
+/// The codes that only `.vel` logs have: all except those of lidars.
+pub(crate) const VEL_CODES: &[&FindingCode] = &[
     &DIGIT,
     &GPS_WARNING,
     &IMAGE,
@@ -21,7 +21,7 @@ pub(crate) const OWN: &[&FindingCode] = &[
 
 /// All codes.
 pub(crate) const CODES: &[&FindingCode] =
-    &lidar::with_lidar_codes::<{ OWN.len() + lidar::CODES.len() }>(OWN);
+    &lidar::with_lidar_codes::<{ VEL_CODES.len() + lidar::CODES.len() }>(VEL_CODES);
 
 pub(crate) static DIGIT: FindingCode = FindingCode::note(
     "vel.validity.digit",

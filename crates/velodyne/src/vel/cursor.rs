@@ -26,9 +26,9 @@ struct MessageReader {
     classifier: MessageClassifier,
     selection: Selection,
     /// The times of messages that may contain selected points.
-    time_of_points: TimeRange,
+    message_times_of_points: TimeRange,
     /// The next damaged range.
-    gap: DamagedRangeCursor,
+    damage_cursor: DamagedRangeCursor,
 }
 
 impl VelCursor {
@@ -42,11 +42,16 @@ impl VelCursor {
         margin: TimeMargin,
     ) -> Self {
         let at = scanner.position();
-        let gap = DamagedRangeCursor::new(&format_state.gaps, at);
+        let damage_cursor = DamagedRangeCursor::new(&format_state.gaps, at);
         let classifier = MessageClassifier { size_field: format_state.size_field, end };
-        let time_of_points = margin.extend(selection.time);
-        let reader =
-            MessageReader { format_state, classifier, selection, time_of_points, gap };
+        let message_times_of_points = margin.extend(selection.time);
+        let reader = MessageReader {
+            format_state,
+            classifier,
+            selection,
+            message_times_of_points,
+            damage_cursor,
+        };
         Self { scanner, reader }
     }
 }
@@ -56,58 +61,58 @@ impl Cursor for VelCursor {
         let Self { scanner, reader } = self;
         let start = scanner.position();
         scanner.fill(block, |block, bytes, scanned_len| {
-            let rest = bytes.get(scanned_len..).unwrap_or_default();
-            reader.step(block, start + scanned_len as u64, rest, scanned_len)
+            let unscanned = bytes.get(scanned_len..).unwrap_or_default();
+            reader.step(block, start + scanned_len as u64, unscanned, scanned_len)
         })
     }
 }
 
 impl MessageReader {
-    /// Reads the message at `at` of the file, which is at `scanned_len` of the block. `rest`
-    /// contains the bytes of the block from there on.
+    /// Reads the message at `at` in the file, which is at `scanned_len` in the block.
+    /// `unscanned` contains the bytes of the block from there on.
     fn step(
         &mut self,
         block: &mut Block,
         at: u64,
-        rest: &[u8],
+        unscanned: &[u8],
         scanned_len: usize,
     ) -> ScanStep {
-        if let Some(gap) = self.gap.step(&self.format_state.gaps, at) {
-            return gap;
+        if let Some(damaged) = self.damage_cursor.step(&self.format_state.gaps, at) {
+            return damaged;
         }
-        if at >= self.format_state.messages.1 {
-            // The bytes after the last message.
-            return ScanStep::Whole { len: rest.len().max(1) };
+        let skip = ScanStep::Whole { len: unscanned.len().max(1) };
+        let (_, messages_end) = self.format_state.messages;
+        if at >= messages_end {
+            return skip;
         }
-        let left = self.classifier.end.saturating_sub(at);
-        if (rest.len() as u64) < left.min(CLASSIFIED_BYTES as u64) {
-            return ScanStep::Partial {
-                len: left.min(CLASSIFIED_BYTES as u64) as usize,
-            };
+        let bytes_left = self.classifier.end.saturating_sub(at);
+        let classified_bytes = bytes_left.min(CLASSIFIED_BYTES as u64) as usize;
+        if unscanned.len() < classified_bytes {
+            return ScanStep::Partial { len: classified_bytes };
         }
         let broken = self.format_state.broken_at(at).and_then(|broken| {
-            let (_, header) = wire::message(rest)?;
+            let (_, header) = wire::message(unscanned)?;
             Some(MessageExtent { header, len: broken.len, fits: false })
         });
-        let message = match (self.classifier.classify(at, rest), broken) {
+        let message = match (self.classifier.classify(at, unscanned), broken) {
             (_, Some(message)) => message,
             (
                 Classification::Message(message) | Classification::Anomalous(message),
                 None,
             ) => message,
-            // The index pass saw something else here: the file has changed since.
-            _ => return ScanStep::Whole { len: rest.len().max(1) },
+            // The index pass found a message here, so the file has changed.
+            _ => return skip,
         };
-        let Ok(len) = usize::try_from(message.len) else {
-            return ScanStep::Whole { len: rest.len().max(1) };
-        };
-        if rest.len() < len {
+        let Ok(len) = usize::try_from(message.len) else { return skip };
+        if unscanned.len() < len {
             return ScanStep::Partial { len };
         }
         self.record(block, &message, scanned_len, len);
         ScanStep::Whole { len }
     }
 
+    /// Adds the `message` of `len` bytes to `block`, as a record of its topic and of the
+    /// points, if these are selected.
     fn record(
         &self,
         block: &mut Block,
@@ -128,7 +133,7 @@ impl MessageReader {
             && is_valid
             && len > HEADER_LEN
             && self.selection.topics.contains(points)
-            && self.time_of_points.contains(time)
+            && self.message_times_of_points.contains(time)
         {
             block.push(points, time, payload_range);
         }

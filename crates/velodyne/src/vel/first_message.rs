@@ -10,8 +10,8 @@ use crate::vel::{
     wire::{self, FILE_HEADER_LEN, FileHeader, SIZE_LEN, SizeField},
 };
 
-/// The number of messages that are tried with each interpretation.
-const MAX_TRIED: u32 = 200;
+/// The maximum number of messages that are followed with each interpretation.
+const MAX_FOLLOWED: u32 = 200;
 
 /// The result of examining the start of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,10 @@ pub(crate) struct LogStart {
     pub(crate) size_field: SizeField,
     /// The number of consecutive messages if sizes include 17 bytes of header, and if
     /// they include 21.
-    pub(crate) votes: [u32; 2],
+    pub(crate) consecutive_messages: [u32; 2],
 }
 
+/// The two interpretations.
 const SIZE_FIELDS: [SizeField; 2] = [SizeField::AfterItself, SizeField::Whole];
 
 /// Finds the first message of a file of `end` bytes.
@@ -34,16 +35,16 @@ pub(crate) fn find(
 ) -> Result<LogStart> {
     let index_end = FILE_HEADER_LEN as u64 + 8 * u64::from(header.entries);
     let detected = detect_size_field(index_end.min(end), end, window)?;
-    // A log can be empty.
-    let is_end = wire::end_mark(&window.peek(detected.at, SIZE_LEN)?);
-    if detected.votes != [0, 0] || is_end {
+    // A log may have no messages.
+    let is_end = wire::is_end_mark(&window.peek(detected.at, SIZE_LEN)?);
+    if detected.consecutive_messages != [0, 0] || is_end {
         return Ok(detected);
     }
     // The index has another length than declared, or the first message is broken.
     let mut first: Option<u64> = None;
     for size_field in SIZE_FIELDS {
         let next = MessageClassifier { size_field, end }
-            .next(FILE_HEADER_LEN as u64, window)?;
+            .find_next(FILE_HEADER_LEN as u64, window)?;
         first = first.into_iter().chain(next).min();
     }
     let Some(first) = first else { return Ok(detected) };
@@ -52,32 +53,31 @@ pub(crate) fn find(
 }
 
 /// Returns the start of the messages if the first readable message is at `first`: the
-/// position in the first index entry if it is possible, otherwise the end of the index.
-/// The bytes before `first` are lost.
+/// position in the first index entry if it can be the end of an index, otherwise the
+/// declared end of the index. The bytes from there to `first` are lost.
 fn messages_start(
     index_end: u64,
     first: u64,
     window: &WindowReader<'_>,
 ) -> Result<u64> {
-    let entry =
-        ByteReader::new(&window.peek(FILE_HEADER_LEN as u64, 8)?).u64().unwrap_or(0);
-    let is_after_file_header = entry >= FILE_HEADER_LEN as u64 + 8;
-    Ok(if entry <= first && is_after_file_header && (entry - 4).is_multiple_of(8) {
-        entry
-    } else {
-        index_end.min(first)
-    })
+    let index_start = FILE_HEADER_LEN as u64;
+    let entry = ByteReader::new(&window.peek(index_start, 8)?).u64().unwrap_or(0);
+    let index_len = entry.checked_sub(index_start).filter(|len| *len > 0);
+    let can_end_index = index_len.is_some_and(|len| len.is_multiple_of(8));
+    Ok(if can_end_index && entry <= first { entry } else { index_end.min(first) })
 }
 
+/// Detects the size field of a file of `end` bytes whose messages start at `at`.
 fn detect_size_field(at: u64, end: u64, window: &WindowReader<'_>) -> Result<LogStart> {
     let mut chains = [Chain::default(); 2];
     for (chain, size_field) in chains.iter_mut().zip(SIZE_FIELDS) {
         *chain = follow_messages(MessageClassifier { size_field, end }, at, window)?;
     }
-    let [after, whole] = chains;
+    let [after_itself, whole] = chains;
     let size_field =
-        if whole > after { SizeField::Whole } else { SizeField::AfterItself };
-    Ok(LogStart { at, size_field, votes: [after.messages, whole.messages] })
+        if whole > after_itself { SizeField::Whole } else { SizeField::AfterItself };
+    let consecutive_messages = [after_itself.messages, whole.messages];
+    Ok(LogStart { at, size_field, consecutive_messages })
 }
 
 /// A chain of consecutive messages.
@@ -97,7 +97,7 @@ fn follow_messages(
     window: &WindowReader<'_>,
 ) -> Result<Chain> {
     let mut chain = Chain::default();
-    while chain.messages < MAX_TRIED {
+    while chain.messages < MAX_FOLLOWED {
         match classifier.classify(at, &window.peek(at, CLASSIFIED_BYTES)?) {
             Classification::Message(message) if message.fits => {
                 at += message.len;

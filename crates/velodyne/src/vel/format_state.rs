@@ -1,13 +1,12 @@
 //! The private state of a `.vel` log in its manifest, with which a log is opened without
 //! reading it again.
 
-use logtool_core::{Damage, Manifest, Result, TopicId};
+use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     anomaly::Anomaly,
     lidar::Lidar,
-    model::Sensor,
     points::ScanIndex,
     vel::{decode::topics::TopicKind, second_index::IndexStatus, wire::SizeField},
 };
@@ -32,9 +31,9 @@ pub(crate) struct FormatState {
     pub(crate) valid: u8,
     /// The broken messages of packets, in the order of the file.
     pub(crate) broken: Vec<BrokenMessage>,
-    /// The topics, except the derived one.
+    /// The kinds of the topics, except that of the points.
     pub(crate) topics: Vec<TopicKind>,
-    /// The topic of the points, which is derived from the packets.
+    /// The topic of the points, which is derived from that of the packets.
     pub(crate) points: Option<TopicId>,
     /// The lidar that sent the packets, if it is known.
     pub(crate) lidar: Option<Lidar>,
@@ -45,7 +44,7 @@ pub(crate) struct FormatState {
     pub(crate) anomalies: Vec<Anomaly>,
 }
 
-/// A message of packets that is cut by the end of the file, or whose size is wrong.
+/// A message of packets that is truncated by the end of the file, or whose size is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BrokenMessage {
     pub(crate) at: u64,
@@ -60,7 +59,7 @@ impl FormatState {
         index.ok().and_then(|index| self.broken.get(index)).copied()
     }
 
-    /// Returns whether a broken message begins between `start` and `end`.
+    /// Returns whether a broken message starts between `start` and `end`.
     pub(crate) fn has_broken(&self, start: u64, end: u64) -> bool {
         let first = self.broken.partition_point(|broken| broken.at < start);
         self.broken.get(first).is_some_and(|broken| broken.at < end)
@@ -68,19 +67,8 @@ impl FormatState {
 
     /// Returns the topic of messages of `kind`.
     pub(crate) fn topic(&self, kind: TopicKind) -> Option<TopicId> {
-        let position = |kind| self.topics.iter().position(|known| *known == kind);
+        let position = |kind| self.topics.iter().position(|other| *other == kind);
         let index = position(kind).or_else(|| position(TopicKind::OtherRaw))?;
         Some(TopicId(index as u32))
     }
-}
-
-/// Returns from the manifest of a `.vel` log: the topic of the messages of packets, the
-/// validity byte of valid messages, and the lidar that sent the packets.
-pub(crate) fn packets_topic(
-    manifest: &Manifest,
-) -> Result<(Option<TopicId>, u8, Option<Sensor>)> {
-    let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
-    let index = format_state.topics.iter().position(|kind| *kind == TopicKind::Packets);
-    let sensor = format_state.lidar.map(|lidar| lidar.sensor);
-    Ok((index.map(|index| TopicId(index as u32)), format_state.valid, sensor))
 }

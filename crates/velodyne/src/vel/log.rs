@@ -58,28 +58,28 @@ impl VelLog {
         log.with_late_blanking(lidar.keep_scan_start)
     }
 
-    /// Searches the whole log for a sector that its lidar blanks.
+    /// Searches the whole log for a sector that its lidar blanks later than at the start.
     fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
         let (Some(topic), Some(lidar)) =
             (self.format_state.points, &self.format_state.lidar)
         else {
             return Ok(self);
         };
-        let packets = packets(lidar.sensor);
-        let Some(field) = lidar.late_blanking(&self, topic, packets)? else {
+        let packets = packet_extractor(lidar.sensor);
+        let Some(sector) = lidar.late_blanking(&self, topic, packets)? else {
             return Ok(self);
         };
         let manifest = Arc::make_mut(&mut self.manifest);
         let format_state = Arc::make_mut(&mut self.format_state);
         if let Some(lidar) = &mut format_state.lidar {
-            lidar.set_blanked(field, keep_scan_start);
+            lidar.set_blanked(sector, keep_scan_start);
             lidar.update_topic(manifest, topic);
         }
         manifest.format_state = Manifest::encode_state(format_state)?;
         Ok(self)
     }
 
-    /// Opens a log with its manifest, without reading.
+    /// Opens a log with its manifest, without reading the log.
     ///
     /// # Errors
     /// `Malformed` if the manifest is not from a `.vel` log.
@@ -133,7 +133,7 @@ impl VelLog {
         else {
             return Ok(Arc::default());
         };
-        self.scans.get(self, topic, lidar, time, packets(lidar.sensor))
+        self.scans.get(self, topic, lidar, time, packet_extractor(lidar.sensor))
     }
 
     /// Returns the state of the index of the file.
@@ -174,7 +174,7 @@ impl Log for VelLog {
         match self.format_state.topics.get(topic.index()) {
             Some(kind) => kind.decoder(columns),
             None => Err(self.manifest.topic(topic).err().unwrap_or_else(|| {
-                Error::new(ErrorKind::NoSuch, "decoder of the topic")
+                Error::new(ErrorKind::NoSuch, "the topic has no decoder")
             })),
         }
     }
@@ -194,7 +194,7 @@ impl Log for VelLog {
 
     fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         let state = &*self.format_state;
-        let included = self.kept_topics(&selection.topics);
+        let included = self.required_topics(&selection.topics);
         let Excerpt { manifest, topics } =
             self.manifest.excerpt(&selection.topics, included, parts);
         let mut manifest = manifest.without_definitions();
@@ -207,7 +207,7 @@ impl Log for VelLog {
         let scans = match points.zip(lidar) {
             Some((points, lidar)) => {
                 let time_and_parts = (selection.time, parts);
-                let packets = packets(lidar.sensor);
+                let packets = packet_extractor(lidar.sensor);
                 Some(self.scans.excerpt(
                     self,
                     points,
@@ -219,10 +219,9 @@ impl Log for VelLog {
             None => None,
         };
         let broken = parts.iter().flat_map(|part| {
-            let before = |at: u64| {
-                state.broken.partition_point(|broken_message| broken_message.at < at)
-            };
-            let range = before(part.bytes.start)..before(part.bytes.end);
+            let count_before =
+                |at: u64| state.broken.partition_point(|broken| broken.at < at);
+            let range = count_before(part.bytes.start)..count_before(part.bytes.end);
             state.broken.get(range).unwrap_or_default()
         });
         manifest.format_state = Manifest::encode_state(&FormatState {
@@ -243,10 +242,14 @@ impl Log for VelLog {
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
-        anomaly::add_to_findings(&self.format_state.anomalies, codes::OWN, findings);
+        anomaly::add_to_findings(
+            &self.format_state.anomalies,
+            codes::VEL_CODES,
+            findings,
+        );
         match (self.format_state.points, &self.format_state.lidar) {
             (Some(topic), Some(lidar)) => {
-                let packets = packets(lidar.sensor);
+                let packets = packet_extractor(lidar.sensor);
                 lidar.check(self, topic, packets, &self.scans, findings)
             }
             _ => Ok(()),
@@ -255,27 +258,27 @@ impl Log for VelLog {
 }
 
 impl VelLog {
-    /// Returns the topics that a reader of `selected` topics needs.
-    fn kept_topics(&self, selected: &TopicSet) -> TopicSet {
+    /// Returns the topics that an excerpt with the `selected` topics has to contain.
+    fn required_topics(&self, selected: &TopicSet) -> TopicSet {
         let state = &*self.format_state;
         let is_selected =
             |id: Option<TopicId>| id.is_some_and(|id| selected.contains(id));
-        // Messages of kinds without a topic have the topic of other messages.
+        // A message whose topic is not in the excerpt would be assigned to this topic.
         if is_selected(state.topic(TopicKind::OtherRaw)) {
             return TopicSet::All;
         }
-        let mut included = selected.clone();
+        let mut required = selected.clone();
         if is_selected(state.points) {
-            included.extend(&state.topic(TopicKind::Packets).into_iter().collect());
+            required.extend(&state.topic(TopicKind::Packets).into_iter().collect());
         }
-        included
+        required
     }
 }
 
-/// Returns a function that calls another one for each packet in a message of `sensor`.
-fn packets(sensor: Sensor) -> impl PacketExtractor {
-    move |message: Record<'_>, each: &mut dyn FnMut(Record<'_>)| {
-        points::packets(sensor, message).for_each(each);
+/// Returns a function that calls `visit` for each packet in a message of `sensor`.
+fn packet_extractor(sensor: Sensor) -> impl PacketExtractor {
+    move |message: Record<'_>, visit: &mut dyn FnMut(Record<'_>)| {
+        points::packets(sensor, message).for_each(visit);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The data of the messages, except packets, field by field.
+//! The fields of the messages, except those with packets.
 //!
 //! ```text
 //! OBDDataM    speed i32 km/h | engine speed i32 1/min | unused f32 | unused i32
@@ -72,7 +72,7 @@ pub struct Gps {
 pub struct ImageHeader {
     /// The number of the camera.
     pub camera: i32,
-    /// Whether the image is compressed (JPEG); 0 if not.
+    /// 0 if the image consists of rows of pixels, another value if it is compressed (JPEG).
     pub is_compressed: i32,
     /// The width in pixels.
     pub width: i32,
@@ -134,22 +134,23 @@ impl Gps {
         data.extend([self.speed, self.course].map(f32::to_le_bytes).concat());
         data.extend(self.date.map(i32::to_le_bytes).concat());
         data.extend([self.quality, self.satellites].map(i32::to_le_bytes).concat());
-        let rest = [self.hdop, self.altitude, self.geoid_height, self.vdop, self.pdop];
-        data.extend(rest.map(f32::to_le_bytes).concat());
+        let heights_and_dops =
+            [self.hdop, self.altitude, self.geoid_height, self.vdop, self.pdop];
+        data.extend(heights_and_dops.map(f32::to_le_bytes).concat());
         data
     }
 }
 
 impl ImageHeader {
-    /// Parses `data`, and returns the header and the image: all bytes after the header,
-    /// even if the header declares another length.
+    /// Parses `data`. Returns the header and the image, i.e. all bytes after the header, even
+    /// if the header declares another length. Returns `None` if `data` is too short.
     pub fn from_data(data: &[u8]) -> Option<(Self, &[u8])> {
-        let (header, _, picture) = Self::parse_prefix(data)?;
-        Some((header, picture))
+        let (header, _, image) = Self::parse_prefix(data)?;
+        Some((header, image))
     }
 
-    /// Parses `data`, and returns the header, the declared length of the image, and the
-    /// part of the image that `data` contains.
+    /// Parses the start of the data of an image. Returns the header, the declared length of
+    /// the image, and the part of the image that `data` contains.
     pub(crate) fn parse_prefix(data: &[u8]) -> Option<(Self, u32, &[u8])> {
         let mut reader = ByteReader::new(data);
         let header = Self {

@@ -1,4 +1,4 @@
-//! The index: where each second of the log starts.
+//! The index of a log: the position of the first message of each second.
 //!
 //! Entry `k` is the position in the file of the first message that is at least `k`
 //! seconds after the first message of the file. Messages whose time is far from those
@@ -14,11 +14,11 @@ const MAX_SECONDS: usize = 1 << 22;
 
 /// A time that differs from the previous one by more milliseconds than this is accepted
 /// only if the next time is near it.
-const MAX_STEP: f64 = 3_600e3;
+const MAX_STEP_MILLIS: f64 = 3_600e3;
 
-/// If the second time differs from the first by more milliseconds than this, the first is
-/// rejected.
-const MAX_FIRST_STEP: f64 = 24.0 * MAX_STEP;
+/// If the second accepted time differs from the first by more milliseconds than this, the
+/// first is rejected.
+const MAX_FIRST_STEP_MILLIS: f64 = 24.0 * MAX_STEP_MILLIS;
 
 /// The state of the index of a file. Reading never depends on the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub enum IndexStatus {
     Verified,
     /// The index has no entries.
     Missing,
-    /// The entries are correct, but there are fewer than seconds.
+    /// The entries are correct, but there are fewer entries than seconds.
     Short,
     /// The entries are not in ascending order.
     Unsorted,
@@ -36,24 +36,33 @@ pub enum IndexStatus {
     Stale,
 }
 
-/// The seconds of a log that have messages, with the position of the first message of
-/// each.
+/// The index that a log should have, computed from its messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SecondIndex {
     accepted: Option<AcceptedTimes>,
-    /// The time, position and topic of a message whose time is far from those before it.
-    pending: Option<(f64, u64, Option<TopicId>)>,
+    /// A message whose time is far from those before it. The next message decides whether
+    /// its time is accepted.
+    pending: Option<PendingMessage>,
     /// The times of messages that are not records, then those of each topic.
     topics: Vec<TopicTimes>,
+    /// The seconds that have messages, and the position of the first message of each.
     starts: Vec<(u64, u64)>,
+    /// The position of the last message.
     last: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PendingMessage {
+    topic: Option<TopicId>,
+    millis: f64,
+    at: u64,
 }
 
 /// The times of the messages of one topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct TopicTimes {
-    /// The least and the greatest accepted time, in milliseconds.
-    pub(crate) span: Option<(f64, f64)>,
+    /// The earliest and the latest accepted time, in milliseconds.
+    pub(crate) range: Option<(f64, f64)>,
     /// The number of messages without a time, or whose time is far from those around
     /// them.
     pub(crate) outliers: u64,
@@ -63,7 +72,7 @@ pub(crate) struct TopicTimes {
 #[derive(Clone, Copy, Debug)]
 struct AcceptedTimes {
     /// The topic of the first message.
-    topic: Option<TopicId>,
+    first_topic: Option<TopicId>,
     first: f64,
     last: f64,
     earliest: f64,
@@ -72,44 +81,40 @@ struct AcceptedTimes {
 }
 
 impl SecondIndex {
-    /// Adds the message at `at`. It is a record of `topic` unless it is too long. Returns
-    /// true if a second starts with it.
-    pub(crate) fn message(
-        &mut self,
-        topic: Option<TopicId>,
-        millis: f64,
-        at: u64,
-    ) -> bool {
+    /// Adds the message at `at`. It is a record of `topic`, or of no topic if it is too
+    /// long. Returns true if a second starts with this message, or with the pending one
+    /// before it.
+    pub(crate) fn add(&mut self, topic: Option<TopicId>, millis: f64, at: u64) -> bool {
         self.last = at;
         if !millis.is_finite() {
             self.times_of(topic).outliers += 1;
             return false;
         }
-        let is_near = |other: f64| (millis - other).abs() <= MAX_STEP;
-        if self.accepted.is_none_or(|accepted_times| is_near(accepted_times.last)) {
-            if let Some((_, _, pending_topic)) = self.pending.take() {
-                self.times_of(pending_topic).outliers += 1;
+        let is_near = |other: f64| (millis - other).abs() <= MAX_STEP_MILLIS;
+        if self.accepted.is_none_or(|accepted| is_near(accepted.last)) {
+            if let Some(pending) = self.pending.take() {
+                self.times_of(pending.topic).outliers += 1;
             }
             return self.accept(topic, millis, at);
         }
-        match self.pending.replace((millis, at, topic)) {
-            Some((pending_topic, then, topic_then)) if is_near(pending_topic) => {
+        match self.pending.replace(PendingMessage { topic, millis, at }) {
+            Some(pending) if is_near(pending.millis) => {
                 self.pending = None;
-                let is_isolated = |accepted_times: &AcceptedTimes| {
-                    accepted_times.messages == 1
-                        && (pending_topic - accepted_times.first).abs() > MAX_FIRST_STEP
+                let is_first_rejected = |accepted: &mut AcceptedTimes| {
+                    accepted.messages == 1
+                        && (pending.millis - accepted.first).abs()
+                            > MAX_FIRST_STEP_MILLIS
                 };
-                if let Some(first) =
-                    self.accepted.take_if(|accepted_times| is_isolated(accepted_times))
-                {
-                    *self.times_of(first.topic) =
-                        TopicTimes { span: None, outliers: 1 };
+                if let Some(rejected) = self.accepted.take_if(is_first_rejected) {
+                    *self.times_of(rejected.first_topic) =
+                        TopicTimes { range: None, outliers: 1 };
                 }
-                let begins = self.accept(topic_then, pending_topic, then);
-                self.accept(topic, millis, at) || begins
+                let starts_second =
+                    self.accept(pending.topic, pending.millis, pending.at);
+                self.accept(topic, millis, at) || starts_second
             }
-            Some((_, _, pending_topic)) => {
-                self.times_of(pending_topic).outliers += 1;
+            Some(rejected) => {
+                self.times_of(rejected.topic).outliers += 1;
                 false
             }
             None => false,
@@ -125,20 +130,25 @@ impl SecondIndex {
         &mut self.topics[index]
     }
 
-    /// Adds the message at `at`, whose time is accepted.
+    /// Adds the message at `at`, whose time is accepted. Returns true if a second starts
+    /// with it.
     fn accept(&mut self, topic: Option<TopicId>, millis: f64, at: u64) -> bool {
         let times = self.times_of(topic);
-        let (earliest, latest) = times.span.unwrap_or((millis, millis));
-        times.span = Some((earliest.min(millis), latest.max(millis)));
-        let (first, last, earliest, latest) = (millis, millis, millis, millis);
-        let new = AcceptedTimes { topic, first, last, earliest, latest, messages: 0 };
-        let accepted_times = self.accepted.get_or_insert(new);
-        accepted_times.last = millis;
-        (accepted_times.earliest, accepted_times.latest) =
-            (accepted_times.earliest.min(millis), accepted_times.latest.max(millis));
-        accepted_times.messages += 1;
-        let second =
-            ((millis - accepted_times.first) / 1_000.0).floor().max(0.0) as u64;
+        let (earliest, latest) = times.range.unwrap_or((millis, millis));
+        times.range = Some((earliest.min(millis), latest.max(millis)));
+        let accepted = self.accepted.get_or_insert(AcceptedTimes {
+            first_topic: topic,
+            first: millis,
+            last: millis,
+            earliest: millis,
+            latest: millis,
+            messages: 0,
+        });
+        accepted.last = millis;
+        accepted.earliest = accepted.earliest.min(millis);
+        accepted.latest = accepted.latest.max(millis);
+        accepted.messages += 1;
+        let second = ((millis - accepted.first) / 1_000.0).floor().max(0.0) as u64;
         let is_new = self.starts.last().is_none_or(|(last, _)| *last < second);
         if is_new && self.starts.len() < MAX_SECONDS {
             self.starts.push((second, at));
@@ -146,10 +156,9 @@ impl SecondIndex {
         is_new
     }
 
-    /// Returns the least and the greatest accepted time, in milliseconds.
-    pub(crate) fn span(&self) -> Option<(f64, f64)> {
-        self.accepted
-            .map(|accepted_times| (accepted_times.earliest, accepted_times.latest))
+    /// Returns the earliest and the latest accepted time, in milliseconds.
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
+        self.accepted.map(|accepted| (accepted.earliest, accepted.latest))
     }
 
     /// Returns the number of messages without a time, or with a rejected one.
@@ -161,10 +170,9 @@ impl SecondIndex {
     /// Returns the times of the messages of `topic`.
     pub(crate) fn topic(&self, topic: TopicId) -> TopicTimes {
         let mut times = self.topics.get(topic.index() + 1).copied().unwrap_or_default();
-        let is_doubted = |(_, _, pending_topic): (f64, u64, Option<TopicId>)| {
-            pending_topic == Some(topic)
-        };
-        times.outliers += u64::from(self.pending.is_some_and(is_doubted));
+        let is_pending =
+            self.pending.is_some_and(|pending| pending.topic == Some(topic));
+        times.outliers += u64::from(is_pending);
         times
     }
 
@@ -175,10 +183,11 @@ impl SecondIndex {
 
     /// Returns the entries of a complete index.
     pub(crate) fn entries(&self) -> impl Iterator<Item = u64> {
-        let mut next = 0;
+        // A second without messages has the entry of the next message.
+        let mut next_second = 0;
         self.starts.iter().flat_map(move |(second, at)| {
-            let from = std::mem::replace(&mut next, second.saturating_add(1));
-            (from..=*second).map(|_| *at)
+            let first = std::mem::replace(&mut next_second, second.saturating_add(1));
+            (first..=*second).map(|_| *at)
         })
     }
 
@@ -187,30 +196,30 @@ impl SecondIndex {
         self.last
     }
 
-    /// Compares the index of the file, which declares `count` entries, with the messages,
-    /// which start at `messages`.
+    /// Compares the index of the file, which declares `declared_count` entries, with the
+    /// messages, which start at `messages_start`.
     pub(crate) fn verify(
         &self,
-        count: u32,
-        messages: u64,
+        declared_count: u32,
+        messages_start: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<IndexStatus> {
-        let count = u64::from(count);
-        if count == 0 {
+        let declared_count = u64::from(declared_count);
+        if declared_count == 0 {
             return Ok(IndexStatus::Missing);
         }
         let (mut expected, mut previous) = (self.entries(), i64::MIN);
-        let (mut is_sorted, mut is_right) = (true, true);
-        let entry_count = messages.saturating_sub(FILE_HEADER_LEN as u64) / 8;
-        is_right &= entry_count == count;
-        for entry in 0..count.min(entry_count) {
+        let actual_count = messages_start.saturating_sub(FILE_HEADER_LEN as u64) / 8;
+        let (mut is_sorted, mut is_correct) = (true, actual_count == declared_count);
+        for entry in 0..declared_count.min(actual_count) {
             let bytes = window.read_at(FILE_HEADER_LEN as u64 + 8 * entry, 8)?;
             let Some(value) = ByteReader::new(&bytes).u64() else { break };
             is_sorted &= value as i64 >= previous;
             previous = value as i64;
-            is_right &= value == expected.next().unwrap_or(self.last);
+            // Entries after the last second point to the last message.
+            is_correct &= value == expected.next().unwrap_or(self.last);
         }
-        Ok(match (is_sorted, is_right) {
+        Ok(match (is_sorted, is_correct) {
             (false, _) => IndexStatus::Unsorted,
             (true, false) => IndexStatus::Stale,
             (true, true) if expected.next().is_some() => IndexStatus::Short,
@@ -227,9 +236,9 @@ mod tests {
     fn second_without_messages_has_the_entry_of_the_next_message() {
         let mut seconds = SecondIndex::default();
         let messages = [(500.0, 100), (900.0, 110), (1_499.9, 120), (4_500.0, 130)];
-        let begins =
-            messages.map(|(millis, at)| seconds.message(Some(TopicId(0)), millis, at));
-        assert_eq!(begins, [true, false, false, true]);
+        let starts_second =
+            messages.map(|(millis, at)| seconds.add(Some(TopicId(0)), millis, at));
+        assert_eq!(starts_second, [true, false, false, true]);
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [100, 130, 130, 130, 130]);
         assert_eq!(seconds.len(), 5);
     }
@@ -237,38 +246,37 @@ mod tests {
     #[test]
     fn outliers_start_no_second_but_a_long_break_does() {
         let mut seconds = SecondIndex::default();
-        let implausible_times =
-            [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
-        for (millis, at) in implausible_times {
-            seconds.message(Some(TopicId(at as u32 % 2)), millis, at);
+        let messages = [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
+        for (millis, at) in messages {
+            seconds.add(Some(TopicId(at as u32 % 2)), millis, at);
         }
-        seconds.message(Some(TopicId(0)), 1_000.0, 6);
+        seconds.add(Some(TopicId(0)), 1_000.0, 6);
         // The outliers are at 2, 4 and 5.
-        let times = |span, outliers| TopicTimes { span, outliers };
+        let times = |range, outliers| TopicTimes { range, outliers };
         assert_eq!(seconds.topic(TopicId(0)), times(Some((1_000.0, 1_000.0)), 2));
         assert_eq!(seconds.topic(TopicId(1)), times(Some((0.0, 500.0)), 1));
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 6]);
-        assert_eq!((seconds.outliers(), seconds.span()), (3, Some((0.0, 1_000.0))));
+        assert_eq!((seconds.outliers(), seconds.range()), (3, Some((0.0, 1_000.0))));
         // Two hours later, and further messages after that.
-        assert!(!seconds.message(Some(TopicId(0)), 7_200e3, 7));
-        assert!(seconds.message(Some(TopicId(0)), 7_200.5e3, 8));
+        assert!(!seconds.add(Some(TopicId(0)), 7_200e3, 7));
+        assert!(seconds.add(Some(TopicId(0)), 7_200.5e3, 8));
         assert_eq!((seconds.outliers(), seconds.len()), (3, 7_201));
         assert_eq!(seconds.entries().last(), Some(7));
         // The first one is the outlier.
         let mut seconds = SecondIndex::default();
         for (millis, at) in [(8e12, 1), (5.0, 2), (6.0, 3), (1_005.0, 4)] {
-            seconds.message(Some(TopicId(0)), millis, at);
+            seconds.add(Some(TopicId(0)), millis, at);
         }
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 4]);
-        assert_eq!((seconds.outliers(), seconds.span()), (1, Some((5.0, 1_005.0))));
+        assert_eq!((seconds.outliers(), seconds.range()), (1, Some((5.0, 1_005.0))));
     }
 
     #[test]
     fn message_of_an_earlier_time_starts_no_second() {
         let mut seconds = SecondIndex::default();
-        seconds.message(Some(TopicId(0)), 5_000.0, 10);
-        seconds.message(Some(TopicId(0)), 7_000.0, 20);
-        assert!(!seconds.message(Some(TopicId(0)), 0.0, 30));
+        seconds.add(Some(TopicId(0)), 5_000.0, 10);
+        seconds.add(Some(TopicId(0)), 7_000.0, 20);
+        assert!(!seconds.add(Some(TopicId(0)), 0.0, 30));
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [10, 20, 20]);
     }
 }

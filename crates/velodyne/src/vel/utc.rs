@@ -7,7 +7,7 @@ use logtool_core::{
 
 use crate::{clock_fit, vel::message::Gps};
 
-/// The maximum number of stored messages: three days at one per second.
+/// The maximum number of offsets in each list: three days at one message per second.
 const MAX_OBSERVATIONS: usize = 1 << 18;
 
 const SECOND: i64 = 1_000_000_000;
@@ -27,20 +27,20 @@ impl GpsTimes {
     pub(crate) fn observe(&mut self, time: Timestamp, gps: &Gps) {
         let Some(utc) = utc_nanos(gps) else { return };
         let Some(offset) = utc.checked_sub(time.as_nanos()) else { return };
-        let list = if gps.quality > 0 && gps.warning == 0 {
+        let offsets = if gps.quality > 0 && gps.warning == 0 {
             &mut self.offsets
         } else {
             &mut self.without_fix
         };
-        if list.len() < MAX_OBSERVATIONS {
-            list.push(offset);
+        if offsets.len() < MAX_OBSERVATIONS {
+            offsets.push(offset);
         }
     }
 
-    /// Returns the median offset and the spread.
+    /// Returns the median offset and the spread, or `None` without offsets.
     pub(crate) fn fit(self) -> Option<ClockFit> {
-        let is_sure = !self.offsets.is_empty();
-        let offsets = if is_sure { self.offsets } else { self.without_fix };
+        let offsets =
+            if self.offsets.is_empty() { self.without_fix } else { self.offsets };
         clock_fit::fit(offsets, "messages of gps")
     }
 }
@@ -64,8 +64,8 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
 }
 
 /// Returns a message that states only the UTC time `nanos` since 1970. Returns `None` if
-/// that is not a whole second, or outside the range of such messages.
-pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
+/// this is not a whole second, or outside the range of such messages.
+pub(crate) fn gps_message_at(nanos: i64) -> Option<Gps> {
     let seconds = nanos.div_euclid(SECOND);
     let (days, second_of_day) =
         (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -84,7 +84,7 @@ pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
 mod tests {
     use super::*;
 
-    fn at(second: i32) -> Gps {
+    fn gps_at(second: i32) -> Gps {
         Gps {
             date: [30, 9, 2010],
             time: [13, 11, second],
@@ -96,44 +96,50 @@ mod tests {
     #[test]
     fn only_valid_dates_are_converted_to_utc() {
         // date -u -d "2010-09-30 13:11:07" +%s
-        assert_eq!(utc_nanos(&at(7)), Some(1_285_852_267_000_000_000));
-        let short = Gps { date: [30, 9, 10], ..at(7) };
-        assert_eq!(utc_nanos(&short), utc_nanos(&at(7)));
-        assert_eq!(utc_nanos(&Gps { date: [0, 0, 0], ..at(7) }), None);
-        let is_one = |date| utc_nanos(&Gps { date, ..at(7) }).is_some();
+        assert_eq!(utc_nanos(&gps_at(7)), Some(1_285_852_267_000_000_000));
+        let short = Gps { date: [30, 9, 10], ..gps_at(7) };
+        assert_eq!(utc_nanos(&short), utc_nanos(&gps_at(7)));
+        assert_eq!(utc_nanos(&Gps { date: [0, 0, 0], ..gps_at(7) }), None);
+        let is_valid = |date| utc_nanos(&Gps { date, ..gps_at(7) }).is_some();
         assert!(
-            is_one([29, 2, 2024]) && !is_one([29, 2, 2023]) && !is_one([31, 2, 24])
+            is_valid([29, 2, 2024])
+                && !is_valid([29, 2, 2023])
+                && !is_valid([31, 2, 24])
         );
         assert!(
-            is_one([31, 12, 2024])
-                && !is_one([32, 12, 2024])
-                && !is_one([31, 11, 2024])
+            is_valid([31, 12, 2024])
+                && !is_valid([32, 12, 2024])
+                && !is_valid([31, 11, 2024])
         );
     }
 
     #[test]
     fn gps_message_states_only_whole_seconds() {
         // date -u -d @1437687665 +%FT%T
-        let gps = gps_of(1_437_687_665 * SECOND).unwrap();
+        let gps = gps_message_at(1_437_687_665 * SECOND).unwrap();
         assert_eq!((gps.date, gps.time), ([23, 7, 2015], [21, 41, 5]));
         assert_eq!((gps.warning, gps.quality), (0, 0));
-        let leap_day = gps_of(951_782_400 * SECOND).unwrap();
+        let leap_day = gps_message_at(951_782_400 * SECOND).unwrap();
         assert_eq!((leap_day.date, leap_day.time), ([29, 2, 2000], [0; 3]));
-        let last = gps_of(1_735_689_599 * SECOND).unwrap();
+        let last = gps_message_at(1_735_689_599 * SECOND).unwrap();
         assert_eq!((last.date, last.time), ([31, 12, 2024], [23, 59, 59]));
-        assert_eq!(gps_of(1_437_687_665_703_000_000), None, "not a whole second");
-        assert_eq!(gps_of(0), None, "no receiver reports 1970");
+        assert_eq!(
+            gps_message_at(1_437_687_665_703_000_000),
+            None,
+            "not a whole second"
+        );
+        assert_eq!(gps_message_at(0), None, "no receiver reports 1970");
     }
 
     #[test]
     fn fourth_field_is_a_warning_and_not_part_of_the_time() {
-        let warned = Gps { warning: 1, ..at(7) };
-        assert_eq!(utc_nanos(&warned), utc_nanos(&at(7)));
+        let warned = Gps { warning: 1, ..gps_at(7) };
+        assert_eq!(utc_nanos(&warned), utc_nanos(&gps_at(7)));
         // A message with a warning counts only where no other message states UTC.
         let mut times = GpsTimes::default();
         times.observe(Timestamp::from_nanos(0), &warned);
         assert_eq!(times.clone().fit().unwrap().offset_nanos, 1_285_852_267 * SECOND);
-        times.observe(Timestamp::from_nanos(0), &at(9));
+        times.observe(Timestamp::from_nanos(0), &gps_at(9));
         assert_eq!(times.fit().unwrap().offset_nanos, 1_285_852_269 * SECOND);
     }
 
@@ -142,9 +148,9 @@ mod tests {
         let mut times = GpsTimes::default();
         for (second, late) in [(1, 0), (2, 30_000_000), (3, 10_000_000)] {
             let nanos = i64::from(second) * 1_000_000_000 + late;
-            times.observe(Timestamp::from_nanos(nanos), &at(second));
+            times.observe(Timestamp::from_nanos(nanos), &gps_at(second));
         }
-        let without_fix = Gps { quality: 0, ..at(30) };
+        let without_fix = Gps { quality: 0, ..gps_at(30) };
         times.observe(Timestamp::from_nanos(0), &without_fix);
         let fit = times.fit().unwrap();
         assert_eq!(fit.offset_nanos, 1_285_852_259_990_000_000);

@@ -9,14 +9,17 @@ pub const MAGIC: [u8; 4] = *b"\xa4VEL";
 /// The length of the file header: magic, version, number of entries.
 pub(crate) const FILE_HEADER_LEN: usize = 12;
 
-/// The length of a message before its data, including the size.
+/// The length of the size field of a message.
+pub(crate) const SIZE_LEN: usize = 4;
+
+/// The length of a message before its data, including the size field.
 pub(crate) const HEADER_LEN: usize = 21;
 
-/// The length of a payload before the data. A payload is a message without its size.
+/// The length of a payload before the data. A payload is a message without its size field.
 pub(crate) const PREFIX_LEN: usize = HEADER_LEN - SIZE_LEN;
 
-/// The length of the size of a message.
-pub(crate) const SIZE_LEN: usize = 4;
+/// The length of the number of packets, before the packets of a message.
+pub(crate) const COUNT_LEN: usize = 4;
 
 /// The validity byte of valid messages: `I`.
 pub const VALID: u8 = 0x49;
@@ -31,7 +34,7 @@ pub(crate) const END: u32 = u32::MAX;
 /// The version of the format: major and minor.
 pub(crate) const FORMAT_VERSION: (u16, u16) = (1, 1);
 
-/// The version of all messages with a known layout.
+/// The version of the types with a known layout.
 pub const VERSION: i32 = 100;
 
 /// The length of a packet of the sensor.
@@ -71,12 +74,12 @@ pub mod kind {
     pub const VELODYNE: u32 = 0x0003_112B;
 }
 
-/// The header of a log, before its index.
+/// The header of a file, before its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub(crate) major: u16,
     pub(crate) minor: u16,
-    /// The number of entries that the header declares.
+    /// The declared number of index entries.
     pub(crate) entries: u32,
 }
 
@@ -93,7 +96,7 @@ pub struct Header {
     pub millis: f64,
 }
 
-/// Parses the header of a log, or returns `None` if `bytes` is not one.
+/// Parses the header of a file, or returns `None` if `bytes` does not start with one.
 pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
     let mut reader = ByteReader::new(bytes.strip_prefix(&MAGIC)?);
     Some(FileHeader {
@@ -104,7 +107,7 @@ pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
 }
 
 /// Returns whether `bytes` starts with the mark that ends the messages.
-pub(crate) fn end_mark(bytes: &[u8]) -> bool {
+pub(crate) fn is_end_mark(bytes: &[u8]) -> bool {
     ByteReader::new(bytes).u32() == Some(END)
 }
 
@@ -136,10 +139,8 @@ pub(crate) fn declared_len(kind: u32, data: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns whether `len` bytes that start with `data` are valid data of a message of
-/// `kind`.
-///
-/// Fewer complete packets than declared are also valid.
+/// Returns whether `len` bytes that start with `data` are complete data of a message of
+/// `kind`. A message may have fewer packets than it declares.
 pub(crate) fn fits(kind: u32, data: &[u8], len: u64) -> bool {
     match declared_len(kind, data) {
         Some(declared) if kind == kind::VELODYNE => {
@@ -150,9 +151,9 @@ pub(crate) fn fits(kind: u32, data: &[u8], len: u64) -> bool {
     }
 }
 
-/// Returns whether `len` bytes can be the data of a message of `kind`, whatever count the
-/// data declares.
-pub(crate) fn can_hold(kind: u32, len: u64) -> bool {
+/// Returns whether `len` bytes can be the header and the bytes of an image, or complete
+/// packets, whatever length the data declares.
+pub(crate) fn is_possible_len(kind: u32, len: u64) -> bool {
     match kind {
         kind::IMAGE => len > 20,
         kind::VELODYNE => len > 4 && (len - 4).is_multiple_of(PACKET_LEN as u64),
@@ -160,8 +161,8 @@ pub(crate) fn can_hold(kind: u32, len: u64) -> bool {
     }
 }
 
-/// Returns the complete packets in the data of a `VelodyneRawDataM`, whatever count the
-/// data declares.
+/// Returns the complete packets in the data of a `VelodyneRawDataM`, whatever number of
+/// packets the data declares.
 pub(crate) fn packets(data: &[u8]) -> &[[u8; PACKET_LEN]] {
     data.get(4..).unwrap_or_default().as_chunks().0
 }
@@ -213,8 +214,8 @@ mod tests {
         assert!(!fits(kind::VELODYNE, &data, 4 + 2 * 1206 - 1));
         assert!(!fits(kind::VELODYNE, &data, 4 + 4 * 1206));
         assert_eq!(packets(&data).len(), 2);
-        assert!(can_hold(kind::VELODYNE, 4 + 1206));
-        assert!(!can_hold(kind::VELODYNE, 1206));
-        assert!(!can_hold(kind::OBD, 28));
+        assert!(is_possible_len(kind::VELODYNE, 4 + 1206));
+        assert!(!is_possible_len(kind::VELODYNE, 1206));
+        assert!(!is_possible_len(kind::OBD, 28));
     }
 }

@@ -1,4 +1,5 @@
-//! Writes `.vel` logs: message by message, as a copy, or from packets of other formats.
+//! Writes `.vel` logs: message by message, as a copy of another log, or from the packets of
+//! other formats.
 
 // In reading order: each module uses only those above it.
 pub(super) mod writer;

@@ -1,4 +1,4 @@
-//! Reads samples without the code under test.
+//! Reads samples without the code under test, and decodes them with it.
 
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses some of it
 
@@ -90,7 +90,7 @@ pub(crate) struct Points {
     pub(crate) ring: Vec<u8>,
     pub(crate) azimuth: Vec<f64>,
     pub(crate) distance: Vec<f64>,
-    pub(crate) kind: Vec<u8>,
+    pub(crate) return_type: Vec<u8>,
     pub(crate) scan: Vec<u32>,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn decode(
         ring: bytes("ring"),
         azimuth: floats("azimuth"),
         distance: floats("distance"),
-        kind: bytes("return_type"),
+        return_type: bytes("return_type"),
         scan: scan.as_primitive::<UInt32Type>().values().to_vec(),
     }
 }
@@ -165,12 +165,12 @@ pub(crate) fn unzip(path: &Path, name: &str) -> Vec<u8> {
     }
 }
 
-/// Returns the bytes of the numbers in a NumPy array, and its shape.
-fn npy(bytes: &[u8], kind: &str) -> (Vec<u8>, Vec<usize>) {
+/// Returns the bytes of the numbers of this type in a NumPy array, and its shape.
+fn npy(bytes: &[u8], dtype: &str) -> (Vec<u8>, Vec<usize>) {
     assert_eq!(&bytes[..6], b"\x93NUMPY");
     let len = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     let header = std::str::from_utf8(&bytes[10..10 + len]).unwrap();
-    assert!(header.contains(&format!("'descr': '{kind}'")), "{header}");
+    assert!(header.contains(&format!("'descr': '{dtype}'")), "{header}");
     assert!(header.contains("'fortran_order': False"), "{header}");
     let shape = header.split_once("'shape': (").unwrap().1.split_once(')').unwrap().0;
     let shape = shape.split(',').filter_map(|n| n.trim().parse().ok()).collect();

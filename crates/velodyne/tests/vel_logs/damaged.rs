@@ -19,8 +19,8 @@ fn reading_continues_after_damage() {
     }
 }
 
-/// Returns the warnings of a log that start with the number of bytes after the end mark.
-fn trailing(log: &VelLog, bytes: usize) -> Vec<&String> {
+/// Returns the remarks on a log that state this number of bytes after the end mark.
+fn remarks_on_trailing_bytes(log: &VelLog, bytes: usize) -> Vec<&String> {
     let start = format!("{bytes} bytes follow the end mark and are not read");
     log.manifest().remarks.iter().filter(|text| text.starts_with(&start)).collect()
 }
@@ -37,7 +37,9 @@ fn log_ends_at_the_end_mark_even_if_messages_follow() {
             let (read_messages, damage) = messages(&log);
             assert_eq!((read_messages.len(), damage), (index, vec![]));
             assert_eq!(log.manifest().metadata["end"].to_string(), "0xffffffff");
-            let [remark] = trailing(&log, rest)[..] else { panic!("{index}") };
+            let [remark] = remarks_on_trailing_bytes(&log, rest)[..] else {
+                panic!("{index}")
+            };
             // After the last message, there is only the rest of that message.
             assert_eq!(remark.contains("they contain messages"), index < 9, "{remark}");
         }
@@ -52,7 +54,10 @@ fn log_can_end_before_its_first_message() {
         let log = open(&bytes.into());
         assert_eq!(messages(&log), (vec![], vec![]));
         assert_eq!(log.manifest().metadata["end"].to_string(), "0xffffffff");
-        assert_eq!(trailing(&log, rest.len()).len(), usize::from(!rest.is_empty()));
+        assert_eq!(
+            remarks_on_trailing_bytes(&log, rest.len()).len(),
+            usize::from(!rest.is_empty())
+        );
     }
 }
 
@@ -63,7 +68,7 @@ fn messages_inside_a_too_long_message_are_read() {
         (0x109c9, false),
         (0x3112b, false),
         (0x4711, false),
-        // The size and the number of packets agree, but both are wrong.
+        // The size agrees with the number of packets, but both are wrong.
         (0x3112b, true),
     ];
     for size_field in [SizeField::AfterItself, SizeField::Whole] {
@@ -91,10 +96,11 @@ fn messages_inside_a_too_long_message_are_read() {
 fn size_that_points_to_a_mark_inside_data_loses_one_message() {
     let mut bytes = attitudes(11, 4, SizeField::AfterItself);
     let start = 12 + 32 + 4 * 49;
-    // The message seems to end inside the next but one, at this position of an attitude.
+    // The message seems to end inside the attitude of the second message after it, where the
+    // data looks like an end mark.
     bytes[start] = 45 + 2 * 49 - 16;
-    let offset = start + 3 * 49 - 16;
-    bytes[offset..offset + 4].fill(0xff);
+    let mark = start + 3 * 49 - 16;
+    bytes[mark..mark + 4].fill(0xff);
     let log = open(&bytes.into());
     let (read_messages, damage) = messages(&log);
     assert_eq!(read_messages.len(), 10);
@@ -109,10 +115,12 @@ fn broken_first_message_is_reported() {
         |message| message[..4].copy_from_slice(&[0xfe, 0xff, 0xff, 0x7f]),
         |message| message[..4].fill(0),
     ];
-    for (seconds, damage) in [0, 4].into_iter().flat_map(|s| damages.map(|d| (s, d))) {
+    for (seconds, break_message) in
+        [0, 4].into_iter().flat_map(|seconds| damages.map(|damage| (seconds, damage)))
+    {
         let mut bytes = attitudes(10, seconds, SizeField::AfterItself);
         let start = 12 + 8 * seconds as usize;
-        damage(&mut bytes[start..]);
+        break_message(&mut bytes[start..]);
         let log = open(&bytes.into());
         let (read_messages, damage) = messages(&log);
         assert_eq!(read_messages.len(), 9);
@@ -136,7 +144,7 @@ fn truncated_message_loses_the_bytes_after_its_last_complete_packet() {
 fn garbled_size_loses_no_packets() {
     let sound = messages(&open(&testdata())).0;
     let mut bytes = testdata().to_vec();
-    // The low byte of a size. It points into data that are ff.
+    // The low byte of a size. The size then points into data that looks like an end mark.
     assert_eq!(bytes[15_844], 0x59);
     bytes[15_844] = 0xff;
     let (read_messages, damage) = messages(&open(&bytes.into()));
@@ -147,7 +155,7 @@ fn garbled_size_loses_no_packets() {
 fn wrong_counts_are_reported_and_actual_contents_are_used() {
     let Some(sound) = sample("sample_sim_s2.vel") else { return };
     let word = |at: usize| u32::from_le_bytes(sound[at..at + 4].try_into().unwrap());
-    let place = |kind: u32| {
+    let position = |kind: u32| {
         let mut at = 12 + 8 * word(8) as usize;
         let mut count = 0;
         loop {
@@ -158,16 +166,16 @@ fn wrong_counts_are_reported_and_actual_contents_are_used() {
             at += 4 + word(at) as usize;
         }
     };
-    let (packets, image) = (place(0x3112b), place(0x109c9) + 16);
+    let (packets, image) = (position(0x3112b), position(0x109c9) + 16);
     let labels = |log: &VelLog| -> Vec<String> {
         messages(log).0.into_iter().map(|(label, _)| label).collect()
     };
     let expected = open(&sound);
-    let of_lengths = |log: &VelLog| {
+    let count_length_remarks = |log: &VelLog| {
         let remarks = &log.manifest().remarks;
         remarks.iter().filter(|text| text.contains("than are present")).count()
     };
-    assert_eq!(of_lengths(&expected), 0);
+    assert_eq!(count_length_remarks(&expected), 0);
     let wrong = [(packets, 0), (packets, 1), (packets, u32::MAX), (image, u32::MAX)];
     for (at, number) in wrong {
         let mut bytes = sound.to_vec();
@@ -176,7 +184,7 @@ fn wrong_counts_are_reported_and_actual_contents_are_used() {
         assert_eq!(labels(&log), labels(&expected), "{at} {number}");
         let packets = |log: &VelLog| log.manifest().metadata["packets"].to_string();
         assert_eq!(packets(&log), packets(&expected), "{at} {number}");
-        assert_eq!(of_lengths(&log), 1, "{at} {number}");
+        assert_eq!(count_length_remarks(&log), 1, "{at} {number}");
     }
 }
 
@@ -189,19 +197,18 @@ fn maximum_lengths_at_any_offset_do_not_panic() {
         }
         let mut bytes = sound.to_vec();
         bytes[at..at + 4].fill(0xff);
-        let log = open_any(bytes.into());
-        if let Some(log) = log {
+        if let Some(log) = try_open(bytes.into()) {
             messages(&log);
         }
     }
 }
 
-fn open_any(bytes: Bytes) -> Option<VelLog> {
+fn try_open(bytes: Bytes) -> Option<VelLog> {
     VelLog::open(Arc::new(bytes), OpenOptions::default()).ok()
 }
 
 /// Returns a log of eight messages of `count` packets each, and the positions of the
-/// messages. Each packet contains its number.
+/// messages. The number of each packet is its first azimuth.
 fn packets(count: usize, size_field: SizeField) -> (Vec<u8>, Vec<usize>) {
     let mut options = WriterOptions::default();
     options.size_field = size_field;
@@ -245,14 +252,14 @@ fn packets_of_a_message_with_a_wrong_size_are_read() {
         // ones.
         for size in [0_u32, 5, 500, 3_000, 9_000, 12_000, 100_000, u32::MAX - 1] {
             for broken in [0, 3, 6] {
-                let (mut bytes, places) = packets(4, size_field);
-                bytes[places[broken]..][..4].copy_from_slice(&size.to_le_bytes());
+                let (mut bytes, positions) = packets(4, size_field);
+                bytes[positions[broken]..][..4].copy_from_slice(&size.to_le_bytes());
                 let log = open(&bytes.into());
-                let (read_numbers, damage) = numbers(&log);
+                let (actual_numbers, damage) = numbers(&log);
                 let all =
                     (0..8).flat_map(|m| (0..4).map(move |packet| m * 100 + packet));
                 assert_eq!(
-                    read_numbers,
+                    actual_numbers,
                     all.collect::<Vec<u16>>(),
                     "{size} {broken}: {damage:?}"
                 );
@@ -269,25 +276,25 @@ fn packets_of_a_message_with_a_wrong_size_are_read() {
 #[test]
 fn packets_before_the_damage_of_a_broken_message_are_read() {
     let size_field = SizeField::AfterItself;
-    let (mut bytes, places) = packets(4, size_field);
+    let (mut bytes, positions) = packets(4, size_field);
     // Its size is wrong, and its third packet is overwritten.
-    let third = places[3] + 25 + 2 * 1206;
-    bytes[places[3]..][..4].copy_from_slice(&77_u32.to_le_bytes());
+    let third = positions[3] + 25 + 2 * 1206;
+    bytes[positions[3]..][..4].copy_from_slice(&77_u32.to_le_bytes());
     bytes[third..][..1206].fill(0);
-    let (read_numbers, damage) = numbers(&open(&bytes.into()));
-    let of = |message: u16| (0..4).map(move |packet| message * 100 + packet);
-    let others = (0..8).filter(|message| *message != 3).flat_map(of);
+    let (actual_numbers, damage) = numbers(&open(&bytes.into()));
+    let numbers_of = |message: u16| (0..4).map(move |packet| message * 100 + packet);
+    let others = (0..8).filter(|message| *message != 3).flat_map(numbers_of);
     let mut all: Vec<u16> = others.chain([300, 301]).collect();
     all.sort_unstable();
-    assert_eq!(read_numbers, all);
+    assert_eq!(actual_numbers, all);
     let [lost] = &damage[..] else { panic!("{damage:?}") };
-    assert_eq!(lost.bytes, third as u64..places[4] as u64);
+    assert_eq!(lost.bytes, third as u64..positions[4] as u64);
 
     // The header is overwritten, so the type of the message is unknown.
-    let (mut bytes, places) = packets(4, size_field);
-    bytes[places[3]..][..21].fill(0);
-    let (read_numbers, damage) = numbers(&open(&bytes.into()));
-    assert_eq!(read_numbers.len(), 28);
+    let (mut bytes, positions) = packets(4, size_field);
+    bytes[positions[3]..][..21].fill(0);
+    let (actual_numbers, damage) = numbers(&open(&bytes.into()));
+    assert_eq!(actual_numbers.len(), 28);
     let [lost] = &damage[..] else { panic!("{damage:?}") };
-    assert_eq!(lost.bytes, places[3] as u64..places[4] as u64);
+    assert_eq!(lost.bytes, positions[3] as u64..positions[4] as u64);
 }

@@ -13,7 +13,7 @@ use logtool_velodyne::vel::{Gps, Header, ImageHeader, Obd, VALID};
 
 use super::*;
 
-/// A field of the document: the name of its column and its value.
+/// A field of a message: the name of its column and its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Field {
     Int(&'static str, i32),
@@ -73,6 +73,7 @@ fn message(kind: u32, millis: f64, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Returns the data of a message with these fields.
 fn data(fields: &[Field]) -> Vec<u8> {
     let bytes = |field: &Field| match field {
         Int(_, value) => value.to_le_bytes().to_vec(),
@@ -85,10 +86,11 @@ fn data(fields: &[Field]) -> Vec<u8> {
 /// Returns the data of an image with distinct values for camera, compression, width,
 /// height and length.
 fn image() -> Vec<u8> {
-    let head = [3, 1, 640, 480, 4].map(u32::to_le_bytes).concat();
-    [head, b"\xff\xd8\xff\xd9".to_vec()].concat()
+    let header = [3, 1, 640, 480, 4].map(u32::to_le_bytes).concat();
+    [header, b"\xff\xd8\xff\xd9".to_vec()].concat()
 }
 
+/// Returns two packets whose bytes differ.
 fn packets() -> [[u8; 1206]; 2] {
     let mut packets = [[0; 1206]; 2];
     for (number, packet) in (0..).zip(&mut packets) {
@@ -101,7 +103,7 @@ fn packets() -> [[u8; 1206]; 2] {
 }
 
 /// Returns a log assembled from the document: header, index and one message of each type.
-fn by_hand() -> Vec<u8> {
+fn assembled_log() -> Vec<u8> {
     let packets = [&2_u32.to_le_bytes()[..], packets().as_flattened()].concat();
     let mut bytes = b"\xa4VEL\x01\x00\x01\x00\x01\x00\x00\x00".to_vec();
     bytes.extend(20_u64.to_le_bytes());
@@ -143,12 +145,12 @@ fn decoded(log: &VelLog, name: &str, fields: &[Field]) -> Vec<Field> {
 
 #[test]
 fn every_field_of_the_document_is_read_at_its_position() {
-    let log = open(&by_hand().into());
+    let log = open(&assembled_log().into());
     assert_eq!(decoded(&log, "obd", &OBD), OBD);
     assert_eq!(decoded(&log, "gps", &GPS), GPS);
     assert_eq!(decoded(&log, "pose", &POSE), POSE);
-    let head = [Int("camera", 3), Int("width", 640), Int("height", 480)];
-    assert_eq!(decoded(&log, "image", &head), head);
+    let image_fields = [Int("camera", 3), Int("width", 640), Int("height", 480)];
+    assert_eq!(decoded(&log, "image", &image_fields), image_fields);
     let (read_messages, damage) = messages(&log);
     assert_eq!((read_messages.len(), damage), (5, vec![]));
     assert_eq!(read_messages[4].1[21..], *packets().as_flattened());
@@ -191,20 +193,20 @@ fn every_field_of_the_document_is_written_at_its_position() {
         quaternion: [0.5, -0.25, 0.75, 0.125],
         acceleration: [301.5, -302.5, 9.75],
     };
-    let head = ImageHeader { camera: 3, is_compressed: 1, width: 640, height: 480 };
+    let header = ImageHeader { camera: 3, is_compressed: 1, width: 640, height: 480 };
     log.obd(10.5, obd).unwrap();
     log.gps(11.5, gps).unwrap();
-    log.image(12.5, head, b"\xff\xd8\xff\xd9").unwrap();
+    log.image(12.5, header, b"\xff\xd8\xff\xd9").unwrap();
     log.pose(13.5, pose).unwrap();
     log.packets(14.5, &packets()).unwrap();
-    assert_eq!(log.finish().unwrap().into_inner(), by_hand());
+    assert_eq!(log.finish().unwrap().into_inner(), assembled_log());
     assert_eq!(Gps::from_data(&data(&GPS)), Some(gps));
     assert_eq!(Pose::from_data(&data(&POSE)), Some(pose));
 }
 
 #[test]
 fn warning_that_is_neither_0_nor_1_is_reported() {
-    let report = |warnings: &[i32]| {
+    let remark_on = |warnings: &[i32]| {
         let mut log =
             Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
         for (warning, millis) in warnings.iter().zip([0.0, 1_000.0, 2_000.0]) {
@@ -214,16 +216,16 @@ fn warning_that_is_neither_0_nor_1_is_reported() {
         let remarks = log.manifest().remarks.clone();
         remarks.into_iter().find(|text| text.contains("neither 0 nor 1"))
     };
-    assert_eq!(report(&[0, 1, 0]), None);
-    let one = "1 GPS message has a warning that is neither 0 nor 1";
-    assert_eq!(report(&[0, 703, 1]).as_deref(), Some(one));
-    assert!(report(&[-1, 2, 999]).unwrap().starts_with("3 GPS messages have"));
+    assert_eq!(remark_on(&[0, 1, 0]), None);
+    let remark = "1 GPS message has a warning that is neither 0 nor 1";
+    assert_eq!(remark_on(&[0, 703, 1]).as_deref(), Some(remark));
+    assert!(remark_on(&[-1, 2, 999]).unwrap().starts_with("3 GPS messages have"));
 }
 
 #[test]
 fn unknown_major_version_is_reported_and_a_minor_one_is_not() {
     let is_reported = |major: u16, minor: u16| {
-        let mut bytes = by_hand();
+        let mut bytes = assembled_log();
         bytes[4..6].copy_from_slice(&major.to_le_bytes());
         bytes[6..8].copy_from_slice(&minor.to_le_bytes());
         let log = open(&bytes.into());

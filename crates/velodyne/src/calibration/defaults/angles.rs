@@ -1,7 +1,8 @@
-//! The design angles of lidars with one bank of lasers, and of the VLS-128.
+//! The design angles of the lasers of all models except the HDL-64E.
 //!
-//! In degrees, in the order of the lasers in a packet. (Manuals of the models;
-//! velodyne_decoder's `calib_db.cpp` and LidarView's files contain the same values.)
+//! The angles are in degrees, in the order of the lasers in a packet. The sources are the
+//! manuals of the models; `calib_db.cpp` of velodyne_decoder and the files of LidarView
+//! contain the same values.
 
 /// The vertical angles of the HDL-32E.
 pub(super) const HDL32E: [f64; 32] = [

@@ -1,13 +1,13 @@
 //! The calibration of an HDL-64E S1 from ROS (velodyne_pointcloud, `64e_utexas.yaml`).
 //!
-//! One row per laser: rotation and vertical angle (degrees), the far, x and y distance
-//! corrections and the vertical and horizontal offsets (mm), focal distance (cm), focal
-//! slope, minimum and maximum intensity.
+//! One row per laser: rotation and vertical angle (degrees), the far correction, the near
+//! corrections along x and y, the vertical and horizontal offsets (mm), focal distance (cm),
+//! focal slope, minimum and maximum intensity.
 
-/// The name of the table.
+/// The name of the calibration, as shown to users.
 pub(super) const NAME: &str = "HDL-64E S1 of the University of Texas";
 
-/// The table.
+/// The values of the 64 lasers.
 pub(super) const LASERS: [[f64; 11]; 64] = [
     [-4.0, -7.1581, 100.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 255.0],
     [-2.25, -6.8178, 280.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 255.0],

@@ -1,14 +1,14 @@
 //! The calibration of an HDL-64E S2.1 from ROS (velodyne_pointcloud,
 //! `64e_s2.1-sztaki.yaml`).
 //!
-//! One row per laser: rotation and vertical angle (degrees), the far, x and y distance
-//! corrections and the vertical and horizontal offsets (mm), focal distance (cm), focal
-//! slope, minimum and maximum intensity.
+//! One row per laser: rotation and vertical angle (degrees), the far correction, the near
+//! corrections along x and y, the vertical and horizontal offsets (mm), focal distance (cm),
+//! focal slope, minimum and maximum intensity.
 
-/// The name of the table.
+/// The name of the calibration, as shown to users.
 pub(super) const NAME: &str = "HDL-64E S2.1 of SZTAKI";
 
-/// The table.
+/// The values of the 64 lasers.
 pub(super) const LASERS: [[f64; 11]; 64] = [
     [-7.1559, -8.7686, 1519.5, 1550.0, 1523.1, 195.5, 26.0, 1200.0, 1.4, 30.0, 235.0],
     [-3.9674, -8.3563, 1514.5, 1525.7, 1549.1, 196.0, -26.0, 500.0, 1.0, 40.0, 255.0],

@@ -1,13 +1,13 @@
 //! The calibration of an HDL-64E S3 from VeloView (`HDL-64.xml`).
 //!
-//! One row per laser: rotation and vertical angle (degrees), the far, x and y distance
-//! corrections and the vertical and horizontal offsets (mm), focal distance (cm), focal
-//! slope, minimum and maximum intensity.
+//! One row per laser: rotation and vertical angle (degrees), the far correction, the near
+//! corrections along x and y, the vertical and horizontal offsets (mm), focal distance (cm),
+//! focal slope, minimum and maximum intensity.
 
-/// The name of the table.
+/// The name of the calibration, as shown to users.
 pub(super) const NAME: &str = "HDL-64E S3 of VeloView";
 
-/// The table.
+/// The values of the 64 lasers.
 pub(super) const LASERS: [[f64; 11]; 64] = [
     [-4.55, -6.29, 1238.0, 1281.0, 1251.0, 215.0, 26.0, 1700.0, 1.2, 0.0, 255.0],
     [-2.46, -5.89, 1390.0, 1408.0, 1408.0, 214.0, -26.0, 2400.0, 1.1, 0.0, 255.0],

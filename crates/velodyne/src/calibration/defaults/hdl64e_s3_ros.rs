@@ -1,13 +1,13 @@
 //! The calibration of an HDL-64E S3 from ROS (velodyne_pointcloud, `64e_s3-xiesc.yaml`).
 //!
-//! One row per laser: rotation and vertical angle (degrees), the far, x and y distance
-//! corrections and the vertical and horizontal offsets (mm), focal distance (cm), focal
-//! slope, minimum and maximum intensity.
+//! One row per laser: rotation and vertical angle (degrees), the far correction, the near
+//! corrections along x and y, the vertical and horizontal offsets (mm), focal distance (cm),
+//! focal slope, minimum and maximum intensity.
 
-/// The name of the table.
+/// The name of the calibration, as shown to users.
 pub(super) const NAME: &str = "HDL-64E S3 of xiesc";
 
-/// The table.
+/// The values of the 64 lasers.
 pub(super) const LASERS: [[f64; 11]; 64] = [
     [-4.3821, -7.2297, 1413.9, 1419.8, 1405.8, 215.7, 26.0, 1050.0, 1.85, 5.0, 255.0],
     [-2.2529, -6.849, 1509.5, 1540.3, 1501.3, 215.2, -26.0, 1500.0, 1.2, 10.0, 255.0],

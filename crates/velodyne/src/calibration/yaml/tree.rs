@@ -1,17 +1,17 @@
-//! Parses a subset of YAML, maps, lists and plain values, of bounded size.
+//! Parses a subset of YAML with bounded size: maps, lists and plain values.
 
 use saphyr_parser::{Event, Parser};
 
 /// The maximum nesting depth.
 const MAX_DEPTH: usize = 16;
 
-/// The maximum number of values, more than any calibration has.
-const MAX_NODES: usize = 100_000;
+/// The maximum number of parser events. No calibration has that many.
+const MAX_EVENTS: usize = 100_000;
 
-/// A value.
+/// A parsed value.
 #[derive(Debug)]
 pub(super) enum Tree {
-    /// A scalar, as its text.
+    /// The text of a scalar.
     Plain(String),
     /// A list.
     List(Vec<Tree>),
@@ -19,35 +19,35 @@ pub(super) enum Tree {
     Map(Vec<(String, Tree)>),
 }
 
-/// A map or list that is not complete.
-enum IncompleteNode {
+/// A list or map whose end was not parsed yet.
+enum OpenNode {
     List(Vec<Tree>),
+    /// The complete items, and the key of the next item.
     Map(Vec<(String, Tree)>, Option<String>),
 }
 
 impl Tree {
     /// Parses the first document of `text`, or returns a description of the error.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let (mut open, mut nodes): (Vec<IncompleteNode>, usize) = (vec![], 0);
-        for event in Parser::new_from_str(text) {
+        let mut open: Vec<OpenNode> = vec![];
+        for (count, event) in Parser::new_from_str(text).enumerate() {
             let (event, span) = event.map_err(|err| err.to_string())?;
             let line = span.start.line();
-            nodes += 1;
-            if nodes > MAX_NODES || open.len() > MAX_DEPTH {
+            if count >= MAX_EVENTS || open.len() > MAX_DEPTH {
                 return Err(format!("line {line}: too large for a calibration"));
             }
             let node = match event {
                 Event::SequenceStart(..) => {
-                    open.push(IncompleteNode::List(vec![]));
+                    open.push(OpenNode::List(vec![]));
                     continue;
                 }
                 Event::MappingStart(..) => {
-                    open.push(IncompleteNode::Map(vec![], None));
+                    open.push(OpenNode::Map(vec![], None));
                     continue;
                 }
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                    Some(IncompleteNode::List(items)) => Self::List(items),
-                    Some(IncompleteNode::Map(items, _)) => Self::Map(items),
+                    Some(OpenNode::List(items)) => Self::List(items),
+                    Some(OpenNode::Map(items, _)) => Self::Map(items),
                     None => return Err(format!("line {line}: unexpected end")),
                 },
                 Event::Scalar(value, ..) => Self::Plain(value.into_owned()),
@@ -58,8 +58,8 @@ impl Tree {
             };
             match open.last_mut() {
                 None => return Ok(node),
-                Some(IncompleteNode::List(items)) => items.push(node),
-                Some(IncompleteNode::Map(items, key)) => match (key.take(), node) {
+                Some(OpenNode::List(items)) => items.push(node),
+                Some(OpenNode::Map(items, key)) => match (key.take(), node) {
                     (Some(key), value) => items.push((key, value)),
                     (None, Self::Plain(text)) => *key = Some(text),
                     (None, _) => return Err(format!("line {line}: a key is not text")),
@@ -93,26 +93,26 @@ impl Tree {
         })
     }
 
-    /// Returns a key of a map that is a number: the rest of a number with a decimal
-    /// comma.
+    /// Returns a key of a map that is a number, if there is one. Such a key is the part of a
+    /// number after a decimal comma: YAML splits `{a: 1,5}` at the comma.
     pub(super) fn numeric_key(&self) -> Option<&str> {
         let Self::Map(items) = self else { return None };
-        let is_number = |name: &&str| name.parse::<f64>().is_ok();
-        items.iter().map(|(name, _)| name.as_str()).find(is_number)
+        let is_number = |key: &&str| key.parse::<f64>().is_ok();
+        items.iter().map(|(key, _)| key.as_str()).find(is_number)
     }
 
     fn value<T>(
         &self,
         key: &str,
         type_name: &str,
-        read: impl Fn(&str) -> Option<T>,
+        parse: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, String> {
         match self.get(key) {
             None => Ok(None),
             Some(Self::Plain(text)) if ["", "~", "null"].contains(&text.as_str()) => {
                 Ok(None)
             }
-            Some(Self::Plain(text)) => match read(text) {
+            Some(Self::Plain(text)) => match parse(text) {
                 Some(value) => Ok(Some(value)),
                 None => Err(format!("`{key}` is not a {type_name}: {text:?}")),
             },
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_and_depth_are_refused() {
+    fn aliases_deep_nesting_and_empty_texts_are_rejected() {
         assert!(Tree::parse("a: &x 1\nb: *x\n").is_err());
         assert!(Tree::parse(&"[".repeat(100_000)).is_err());
         assert!(Tree::parse("").is_err());

@@ -16,7 +16,7 @@ use crate::{
     clock_fit,
     hour::{HOUR, format_past_hour},
     lidar::{ClockState, time_scale},
-    points::nearest,
+    points::nearest_time_past_hour,
 };
 
 /// The maximum number of offsets of each kind: three days at one per second.
@@ -89,7 +89,7 @@ impl PositionClock {
         }
         // The sentence states the last full second, and the timestamp is that of the
         // packet.
-        let utc = nearest(sentence, 0, position.stamp);
+        let utc = nearest_time_past_hour(sentence, 0, position.stamp);
         let agrees = SENTENCE_AGE.contains(&(utc - sentence));
         let (offsets, utc) = match (agrees, is_locked) {
             (false, _) => (&mut self.contradicting_offsets, sentence),
@@ -160,7 +160,8 @@ impl PositionClock {
         } else {
             "the others are used"
         };
-        let lead_nanos = nearest(sentence, 0, (stamp / 1_000) as u32) - sentence;
+        let lead_nanos =
+            nearest_time_past_hour(sentence, 0, (stamp / 1_000) as u32) - sentence;
         let hint = time_scale(lead_nanos).map_or_else(String::new, |scale| {
             format!("; the time of the lidar looks like {scale}")
         });

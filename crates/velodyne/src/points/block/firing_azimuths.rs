@@ -10,13 +10,13 @@ use crate::{
         },
         firing::{
             sin_cos_table::{SinCosTable, TURN},
-            timing::{Timing, angle_between, s1_steps, seconds},
+            timing::{S1_STEP_NANOS, Timing, angle_between, s1_steps, seconds},
         },
         options::Formula,
     },
 };
 
-/// The way in which the azimuth of a firing follows from that of its block.
+/// How the azimuth of a firing is computed from that of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AzimuthModel {
     /// The azimuth of the block.
@@ -25,7 +25,8 @@ pub(crate) enum AzimuthModel {
     Exact,
     /// Like `Exact`, but rounded to hundredths of a degree.
     Rounded,
-    /// The azimuth of the block plus a part of a [move](AzimuthSteps), as in ROS and VeloView.
+    /// The azimuth of the block plus a fraction of a [step](AzimuthSteps), as in ROS and
+    /// VeloView.
     Stepped,
 }
 
@@ -34,8 +35,8 @@ pub(crate) enum AzimuthModel {
 pub(crate) struct FiringAzimuths {
     pub(crate) sin: PerChannel<f64>,
     pub(crate) cos: PerChannel<f64>,
-    /// The sine and the cosine of the rotation between the azimuth of a block and each firing, at
-    /// `rate`, for the blocks that are the [first of their kind](Timing::first_alike).
+    /// The sine and the cosine of the rotation from the azimuth of a block to each firing, at
+    /// `rate`. They are only valid for blocks in [`Timing::first_equal_block`].
     turn_sin: [PerChannel<f64>; BLOCKS],
     turn_cos: [PerChannel<f64>; BLOCKS],
     rate: f64,
@@ -75,7 +76,7 @@ impl RotationRate {
     ) -> Self {
         let exact = timing.rate(azimuths);
         let rounded = if model == Model::Hdl64eS1 {
-            s1_rate(azimuths)
+            rounded_s1_rate(azimuths)
         } else {
             let duration = seconds(timing.azimuth_nanos[BLOCKS - 1])
                 - seconds(timing.azimuth_nanos[0]);
@@ -108,14 +109,14 @@ impl FiringAzimuths {
             return;
         }
         self.rate = rate.exact;
-        for (block, first_alike) in timing.first_alike.iter().enumerate() {
-            if block != *first_alike {
+        for (block, first_equal_block) in timing.first_equal_block.iter().enumerate() {
+            if block != *first_equal_block {
                 continue;
             }
             let (sin, cos) = (&mut self.turn_sin[block], &mut self.turn_cos[block]);
-            for (at, nanos) in timing.nanos[block].iter().enumerate() {
+            for (channel, nanos) in timing.firing_nanos[block].iter().enumerate() {
                 let angle = rate.exact * (nanos - timing.azimuth_nanos[block]);
-                (sin[at], cos[at]) = (angle / 100.0).to_radians().sin_cos();
+                (sin[channel], cos[channel]) = (angle / 100.0).to_radians().sin_cos();
             }
         }
     }
@@ -124,57 +125,60 @@ impl FiringAzimuths {
     /// them in degrees to `degrees`.
     pub(crate) fn set_stepped(
         &mut self,
-        circle: SinCosTable,
+        sin_cos_table: SinCosTable,
         azimuth_steps: &AzimuthSteps,
         block: usize,
         degrees: &mut PaddedPerChannel<f32>,
     ) {
-        for (at, degrees) in degrees.iter_mut().take(CHANNELS).enumerate() {
-            let azimuth = azimuth_steps.azimuth(block, at);
+        for (channel, degrees) in degrees.iter_mut().take(CHANNELS).enumerate() {
+            let azimuth = azimuth_steps.azimuth(block, channel);
             *degrees = f32::from(azimuth) / 100.0;
-            (self.sin[at], self.cos[at]) = circle.sin_cos(azimuth);
+            (self.sin[channel], self.cos[channel]) = sin_cos_table.sin_cos(azimuth);
         }
     }
 
     /// Computes the azimuths of the firings of a block that starts at `azimuth`, for
     /// [`AzimuthModel::Exact`] and [`AzimuthModel::Rounded`], and writes them in degrees to
     /// `degrees`.
-    #[allow(clippy::too_many_arguments)] // a function of seven numbers
+    #[allow(clippy::too_many_arguments)] // all are inputs of one formula
     pub(crate) fn set_rotating(
         &mut self,
         model: AzimuthModel,
-        circle: SinCosTable,
+        sin_cos_table: SinCosTable,
         azimuth: u16,
         rate: RotationRate,
         timing: &Timing,
         block: usize,
         degrees: &mut PaddedPerChannel<f32>,
     ) {
-        let (nanos, first) = (&timing.nanos[block], timing.azimuth_nanos[block]);
         match model {
             AzimuthModel::PerBlock | AzimuthModel::Stepped => {}
             AzimuthModel::Exact => {
-                let (sin, cos) = circle.sin_cos(azimuth);
-                let turn = timing.first_alike[block];
-                let (turn_sin, turn_cos) = (&self.turn_sin[turn], &self.turn_cos[turn]);
-                for at in 0..CHANNELS {
-                    let angle = rate.exact * (nanos[at] - first);
+                let firing_nanos = &timing.firing_nanos[block];
+                let azimuth_nanos = timing.azimuth_nanos[block];
+                let (sin, cos) = sin_cos_table.sin_cos(azimuth);
+                let equal_block = timing.first_equal_block[block];
+                let turn_sin = &self.turn_sin[equal_block];
+                let turn_cos = &self.turn_cos[equal_block];
+                for i in 0..CHANNELS {
+                    let angle = rate.exact * (firing_nanos[i] - azimuth_nanos);
                     let angle = (f64::from(azimuth) + angle) / 100.0;
-                    degrees[at] = (angle - (angle / 360.0).floor() * 360.0) as f32;
-                    self.sin[at] = sin * turn_cos[at] + cos * turn_sin[at];
-                    self.cos[at] = cos * turn_cos[at] - sin * turn_sin[at];
+                    degrees[i] = (angle - (angle / 360.0).floor() * 360.0) as f32;
+                    self.sin[i] = sin * turn_cos[i] + cos * turn_sin[i];
+                    self.cos[i] = cos * turn_cos[i] - sin * turn_sin[i];
                 }
             }
             AzimuthModel::Rounded => {
-                let after = &timing.after[block];
-                for at in 0..CHANNELS {
-                    let azimuth = f32::from(azimuth) + rate.rounded * after[at];
-                    // Equals `round`, as no value is negative, but without a function
-                    // call.
+                let seconds_after_azimuth = &timing.seconds_after_azimuth[block];
+                for i in 0..CHANNELS {
+                    let angle = rate.rounded * seconds_after_azimuth[i];
+                    let azimuth = f32::from(azimuth) + angle;
+                    // This equals `round`, because no value is negative, but needs no
+                    // function call.
                     let rounded = f64::from(azimuth + f32::from(TURN)) + 0.5;
                     let rounded = (rounded as u32 % u32::from(TURN)) as u16;
-                    degrees[at] = f32::from(rounded) / 100.0;
-                    (self.sin[at], self.cos[at]) = circle.sin_cos(rounded);
+                    degrees[i] = f32::from(rounded) / 100.0;
+                    (self.sin[i], self.cos[i]) = sin_cos_table.sin_cos(rounded);
                 }
             }
         }
@@ -182,16 +186,16 @@ impl FiringAzimuths {
 }
 
 /// Returns the rate of an HDL-64E S1 as computed by velodyne_decoder: the mean of the
-/// rates of the inner blocks. Each is the azimuth step before the block divided by the
-/// time after it.
-fn s1_rate(azimuths: &[u16; BLOCKS]) -> f32 {
+/// rates of the inner blocks. The rate of a block is the azimuth step before the block
+/// divided by the duration of the block.
+fn rounded_s1_rate(azimuths: &[u16; BLOCKS]) -> f32 {
     let steps = s1_steps(azimuths);
-    let inner = 1..BLOCKS - 1;
-    let count = inner.len() as f32;
-    let step = seconds(24_812.36);
-    let rate = |at: usize| {
-        let turned = angle_between(azimuths[at - 1], azimuths[at]);
-        f32::from(turned) / (f32::from(steps[at]) * step)
+    let inner_blocks = 1..BLOCKS - 1;
+    let count = inner_blocks.len() as f32;
+    let step_seconds = seconds(S1_STEP_NANOS);
+    let rate = |block: usize| {
+        let turned = angle_between(azimuths[block - 1], azimuths[block]);
+        f32::from(turned) / (f32::from(steps[block]) * step_seconds)
     };
-    inner.map(rate).sum::<f32>() / count
+    inner_blocks.map(rate).sum::<f32>() / count
 }

@@ -1,7 +1,7 @@
 //! Corrects intensities for the distance.
 
 use crate::{
-    calibration::Calibration,
+    calibration::{Calibration, Laser},
     packet::CHANNELS,
     points::{
         block::laser_bank::{PaddedPerChannel, PerChannel},
@@ -10,11 +10,13 @@ use crate::{
 };
 
 /// The coefficients for correcting the intensities of a laser bank (HDL-64E S2 manual,
-/// appendix F):
+/// appendix F). For a return with the raw distance `n`:
 ///
 /// ```text
-/// 256 slope |(1 - focus / 131 m)^2 - (1 - n / 65535)^2|, added, then clamped to least and most
+/// corrected = intensity + 256 slope |(1 - focal distance / 131 m)^2 - (1 - n / 65535)^2|
 /// ```
+///
+/// The result is clamped to the minimum and maximum intensity of the laser.
 #[derive(Clone, Debug)]
 #[repr(align(32))] // for aligned vector loads
 pub(crate) struct IntensityCorrection {
@@ -25,15 +27,15 @@ pub(crate) struct IntensityCorrection {
 }
 
 impl IntensityCorrection {
-    /// Returns the coefficients of the lasers from `first` on, or `None` if intensities
-    /// are not corrected.
+    /// Returns the coefficients of the bank whose first laser is `first`, or `None` if its
+    /// intensities are not corrected.
     pub(crate) fn new(
         calibration: &Calibration,
         first: usize,
         formula: Formula,
     ) -> Option<Self> {
-        // The longest distance is 131.07 m. ROS divides metres by centimetres.
-        let longest = match formula {
+        // The maximum distance is 131.07 m. ROS divides metres by centimetres.
+        let max_distance = match formula {
             Formula::VeloView => return None,
             Formula::Ros => 13_100.0,
             Formula::Manual | Formula::ManualTwoPoint | Formula::VelodyneDecoder => {
@@ -44,10 +46,10 @@ impl IntensityCorrection {
             return None;
         }
         let lasers = calibration.lasers.iter().skip(first).take(CHANNELS);
-        let plain = |l: &crate::calibration::Laser| {
+        let is_uncorrected = |l: &Laser| {
             l.focal_slope == 0.0 && l.min_intensity == 0 && l.max_intensity == 255
         };
-        if lasers.clone().all(plain) {
+        if lasers.clone().all(is_uncorrected) {
             return None;
         }
         let mut correction = Self {
@@ -56,17 +58,17 @@ impl IntensityCorrection {
             min: [0.0; CHANNELS],
             max: [255.0; CHANNELS],
         };
-        for (at, laser) in lasers.enumerate() {
-            let focus = 1.0 - laser.focal_distance_m / longest;
-            correction.focus[at] = (focus * focus) as f32;
-            correction.slope[at] = (256.0 * laser.focal_slope) as f32;
-            correction.min[at] = f32::from(laser.min_intensity);
-            correction.max[at] = f32::from(laser.max_intensity);
+        for (channel, laser) in lasers.enumerate() {
+            let focus = 1.0 - laser.focal_distance_m / max_distance;
+            correction.focus[channel] = (focus * focus) as f32;
+            correction.slope[channel] = (256.0 * laser.focal_slope) as f32;
+            correction.min[channel] = f32::from(laser.min_intensity);
+            correction.max[channel] = f32::from(laser.max_intensity);
         }
         Some(correction)
     }
 
-    /// Corrects the intensities `intensities` of returns with the raw distances `raw`.
+    /// Corrects `intensities` of returns with the raw distances `raw`.
     #[inline(always)]
     pub(crate) fn correct(
         &self,
@@ -74,13 +76,13 @@ impl IntensityCorrection {
         intensities: &PaddedPerChannel<u8>,
         corrected: &mut PaddedPerChannel<f32>,
     ) {
-        for at in 0..CHANNELS {
-            let near = 1.0 - f32::from(raw[at]) * (1.0 / 65_535.0);
-            let added = self.slope[at] * (self.focus[at] - near * near).abs();
-            let value = f32::from(intensities[at]) + added;
+        for i in 0..CHANNELS {
+            let nearness = 1.0 - f32::from(raw[i]) * (1.0 / 65_535.0);
+            let added = self.slope[i] * (self.focus[i] - nearness * nearness).abs();
+            let value = f32::from(intensities[i]) + added;
             // Unlike `max` and `min`, each of these lines is one instruction.
-            let value = if value > self.min[at] { value } else { self.min[at] };
-            corrected[at] = if value < self.max[at] { value } else { self.max[at] };
+            let value = if value > self.min[i] { value } else { self.min[i] };
+            corrected[i] = if value < self.max[i] { value } else { self.max[i] };
         }
     }
 }

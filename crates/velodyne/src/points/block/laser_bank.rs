@@ -17,9 +17,9 @@ pub(crate) type PaddedPerChannel<T> = [T; 2 * CHANNELS];
 
 /// The coefficients for computing points from the distances of a block.
 ///
-/// The head is at azimuth `a`. A laser points `r` to the left and `v` upward, and starts
-/// `h` to the left and `o` above the centre. Its point at the distance `d` is (HDL-64E S2
-/// manual, F):
+/// The head is at the azimuth `a`. A laser points `r` to the left and `v` upward, and starts
+/// `h` to the left of the centre and `o` above it. Its point at the distance `d` is (HDL-64E
+/// S2 manual, appendix F):
 ///
 /// ```text
 /// x = d cos v sin(a - r) - h cos(a - r)
@@ -42,35 +42,38 @@ pub(crate) struct BankCoefficients {
     pub(crate) p: PerChannel<f64>,
     pub(crate) q: PerChannel<f64>,
     pub(crate) r: PerChannel<f64>,
-    /// The correction that is added to a distance, in metres.
-    pub(crate) far: PerChannel<f32>,
+    /// The far correction of distances, in metres.
+    pub(crate) far_correction: PerChannel<f32>,
     pub(crate) laser: PaddedPerChannel<u8>,
     pub(crate) ring: PaddedPerChannel<u8>,
-    /// The angles and corrections of each laser, for the formulas that need them.
-    pub(crate) each: Vec<LaserGeometry>,
+    /// The angles and corrections of each laser, for near corrections.
+    pub(crate) geometries: Vec<LaserGeometry>,
 }
 
-/// One laser, for formulas that process lasers individually.
+/// The angles and corrections of one laser, in metres.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaserGeometry {
     pub(crate) sin_rotation: f64,
     pub(crate) cos_rotation: f64,
     pub(crate) sin_vertical: f64,
     pub(crate) cos_vertical: f64,
-    pub(crate) far: f64,
-    pub(crate) near_x: f64,
-    pub(crate) near_y: f64,
-    /// The horizontal offset to the left, in metres.
-    pub(crate) across: f64,
-    /// The upward offset, and its component in the horizontal plane.
-    pub(crate) up: f64,
-    pub(crate) out: f64,
+    pub(crate) far_correction: f64,
+    pub(crate) near_correction_x: f64,
+    pub(crate) near_correction_y: f64,
+    /// The offset of the start of the beam to the left.
+    pub(crate) left_offset: f64,
+    /// The upward offset of the start of the beam.
+    pub(crate) up_offset: f64,
+    /// The outward offset of the start of the beam, for formulas that tilt the vertical
+    /// offset with the laser.
+    pub(crate) out_offset: f64,
+    /// Whether the near corrections are used.
     pub(crate) is_two_point: bool,
 }
 
-/// Returns the banks of a lidar of `model`. Channels beyond its lasers repeat them from
-/// the first one.
-pub(crate) fn banks(
+/// Returns the coefficients of all banks of a lidar of `model`. If a bank has fewer lasers
+/// than channels, it contains them repeatedly: both firings of a VLP-16 are in one block.
+pub(crate) fn bank_coefficients(
     model: Model,
     calibration: &Calibration,
     formula: Formula,
@@ -79,47 +82,44 @@ pub(crate) fn banks(
     let rings = calibration.rings();
     let count = model.lasers();
     let bank = |first: usize| {
-        let numbers: Vec<usize> = (0..CHANNELS).map(|i| (first + i) % count).collect();
-        let plain = |n: usize| Laser::new(n as u16);
-        let each: Vec<LaserGeometry> = numbers
-            .iter()
-            .map(|n| match calibration.lasers.get(*n) {
-                Some(laser) => LaserGeometry::new(laser, formula),
-                None => LaserGeometry::new(&plain(*n), formula),
-            })
-            .collect();
-        let channel_values = |of: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
-            let mut channel_values = [0.0; CHANNELS];
-            channel_values.iter_mut().zip(&each).for_each(|(to, each)| *to = of(each));
-            channel_values
+        let indices: [usize; CHANNELS] =
+            std::array::from_fn(|channel| (first + channel) % count);
+        let geometries = indices.map(|index| match calibration.lasers.get(index) {
+            Some(laser) => LaserGeometry::new(laser, formula),
+            None => LaserGeometry::new(&Laser::new(index as u16), formula),
+        });
+        let values = |value: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
+            geometries.each_ref().map(value)
         };
-        let byte = |of: &dyn Fn(usize) -> u8| -> PaddedPerChannel<u8> {
-            let mut channel_values = [0; 2 * CHANNELS];
-            channel_values.iter_mut().zip(&numbers).for_each(|(to, n)| *to = of(*n));
-            channel_values
+        let padded = |bytes: PerChannel<u8>| -> PaddedPerChannel<u8> {
+            let mut padded = [0; 2 * CHANNELS];
+            padded[..CHANNELS].copy_from_slice(&bytes);
+            padded
         };
         BankCoefficients {
-            a: channel_values(&|l| step * l.cos_vertical * l.cos_rotation),
-            b: channel_values(&|l| step * l.cos_vertical * l.sin_rotation),
-            c: channel_values(&|l| step * l.sin_vertical),
-            p: channel_values(&|l| {
-                l.horizontal_start() * l.cos_rotation - l.across * l.sin_rotation
+            a: values(&|l| step * l.cos_vertical * l.cos_rotation),
+            b: values(&|l| step * l.cos_vertical * l.sin_rotation),
+            c: values(&|l| step * l.sin_vertical),
+            p: values(&|l| {
+                l.horizontal_start() * l.cos_rotation - l.left_offset * l.sin_rotation
             }),
-            q: channel_values(&|l| {
-                l.horizontal_start() * l.sin_rotation + l.across * l.cos_rotation
+            q: values(&|l| {
+                l.horizontal_start() * l.sin_rotation + l.left_offset * l.cos_rotation
             }),
-            r: channel_values(&|l| l.far * l.sin_vertical + l.up),
-            far: channel_values(&|l| l.far).map(|far| far as f32),
-            laser: byte(&|n| n as u8),
-            ring: byte(&|n| rings.get(n).copied().unwrap_or(n as u8)),
-            each: each.clone(),
+            r: values(&|l| l.far_correction * l.sin_vertical + l.up_offset),
+            far_correction: values(&|l| l.far_correction).map(|far| far as f32),
+            laser: padded(indices.map(|index| index as u8)),
+            ring: padded(
+                indices.map(|index| rings.get(index).copied().unwrap_or(index as u8)),
+            ),
+            geometries: geometries.to_vec(),
         }
     };
-    (0..count.div_ceil(CHANNELS)).map(|at| bank(at * CHANNELS)).collect()
+    (0..count).step_by(CHANNELS).map(bank).collect()
 }
 
 impl BankCoefficients {
-    /// Computes the distances in metres from raw distances with the resolution `step`.
+    /// Computes distances in metres from raw distances in units of `step` metres.
     #[inline(always)]
     pub(crate) fn distances(
         &self,
@@ -127,8 +127,9 @@ impl BankCoefficients {
         step: f32,
         distances: &mut PaddedPerChannel<f32>,
     ) {
-        for at in 0..CHANNELS {
-            distances[at] = f32::from(raw[at]) * step + self.far[at];
+        for channel in 0..CHANNELS {
+            distances[channel] =
+                f32::from(raw[channel]) * step + self.far_correction[channel];
         }
     }
 }
@@ -138,34 +139,35 @@ impl LaserGeometry {
         let (sin_rotation, cos_rotation) = laser.rotation_deg.to_radians().sin_cos();
         let (sin_vertical, cos_vertical) = laser.vertical_deg.to_radians().sin_cos();
         let offset = laser.vertical_offset_m;
-        let (up, out) = match formula {
+        let (up_offset, out_offset) = match formula {
             Formula::Ros => (offset * cos_vertical, -offset * sin_vertical),
             Formula::VeloView => (offset, -offset * sin_vertical),
             _ => (offset, 0.0),
         };
-        let has_near = laser.distance_x_m != 0.0 && laser.distance_y_m != 0.0;
         let is_two_point = match formula {
             Formula::Manual | Formula::VeloView => false,
             Formula::Ros => laser.is_two_point(),
-            Formula::ManualTwoPoint | Formula::VelodyneDecoder => has_near,
+            Formula::ManualTwoPoint | Formula::VelodyneDecoder => {
+                laser.has_near_corrections()
+            }
         };
         Self {
             sin_rotation,
             cos_rotation,
             sin_vertical,
             cos_vertical,
-            far: laser.distance_m,
-            near_x: laser.distance_x_m,
-            near_y: laser.distance_y_m,
-            across: laser.horizontal_offset_m,
-            up,
-            out,
+            far_correction: laser.far_correction_m,
+            near_correction_x: laser.near_correction_x_m,
+            near_correction_y: laser.near_correction_y_m,
+            left_offset: laser.horizontal_offset_m,
+            up_offset,
+            out_offset,
             is_two_point,
         }
     }
 
-    /// Returns the horizontal distance at which the measured distance starts.
+    /// Returns the distance in the horizontal plane of a point with the raw distance 0.
     fn horizontal_start(&self) -> f64 {
-        self.far * self.cos_vertical + self.out
+        self.far_correction * self.cos_vertical + self.out_offset
     }
 }

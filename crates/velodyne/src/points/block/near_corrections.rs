@@ -1,4 +1,4 @@
-//! Distance corrections that differ for near and far points, separately along x and y.
+//! Distance corrections that depend on the distance of a point, separately along x and y.
 
 use crate::{
     packet::CHANNELS,
@@ -13,12 +13,13 @@ use crate::{
     },
 };
 
-/// The limit of the near corrections in metres, where they equal the far correction.
-const FAR: f64 = 25.04;
+/// The distance in metres at which the far correction was measured, and at which the near
+/// corrections end.
+const FAR_M: f64 = 25.04;
 
-/// The distances in metres at which the near corrections were measured, along x and along
-/// y.
-const NEAR: (f64, f64) = (2.40, 1.93);
+/// The distances in metres at which the near corrections were measured.
+const NEAR_X_M: f64 = 2.40;
+const NEAR_Y_M: f64 = 1.93;
 
 /// The near corrections of a laser bank: one array per coefficient.
 #[derive(Clone, Debug)]
@@ -27,25 +28,25 @@ pub(crate) struct NearCorrections {
     /// Whether the height is corrected by the mean of both corrections, not by that along
     /// y.
     is_mean: bool,
-    /// The distance in metres from which the laser is not corrected.
+    /// The distance in metres at which the near corrections end, or minus infinity if the
+    /// laser has none.
     end: PerChannel<f64>,
     sin_rotation: PerChannel<f64>,
     cos_rotation: PerChannel<f64>,
     sin_vertical: PerChannel<f64>,
     cos_vertical: PerChannel<f64>,
-    far: PerChannel<f64>,
+    far_correction: PerChannel<f64>,
     /// The corrections at the distances where they were measured, and their change per
     /// metre.
-    near_x: PerChannel<f64>,
-    near_y: PerChannel<f64>,
-    more_x: PerChannel<f64>,
-    more_y: PerChannel<f64>,
-    /// The offset to the left, and the one that is used to interpolate between near and
-    /// far.
-    across: PerChannel<f64>,
-    across_there: PerChannel<f64>,
-    up: PerChannel<f64>,
-    out: PerChannel<f64>,
+    near_correction_x: PerChannel<f64>,
+    near_correction_y: PerChannel<f64>,
+    slope_x: PerChannel<f64>,
+    slope_y: PerChannel<f64>,
+    /// The offset to the left, and the offset that is used to interpolate the corrections.
+    left_offset: PerChannel<f64>,
+    interpolation_left_offset: PerChannel<f64>,
+    up_offset: PerChannel<f64>,
+    out_offset: PerChannel<f64>,
 }
 
 impl NearCorrections {
@@ -56,43 +57,47 @@ impl NearCorrections {
         formula: Formula,
         step: f64,
     ) -> Option<Self> {
-        if !bank.each.iter().any(|laser| laser.is_two_point) {
+        if !bank.geometries.iter().any(|laser| laser.is_two_point) {
             return None;
         }
-        let channel_values = |of: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
-            let mut channel_values = [0.0; CHANNELS];
-            channel_values
-                .iter_mut()
-                .zip(&bank.each)
-                .for_each(|(to, each)| *to = of(each));
-            channel_values
+        let values = |value: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
+            let mut values = [0.0; CHANNELS];
+            for (slot, laser) in values.iter_mut().zip(&bank.geometries) {
+                *slot = value(laser);
+            }
+            values
         };
-        let is_decoder = formula == Formula::VelodyneDecoder;
-        let end = if formula == Formula::Ros { f64::INFINITY } else { FAR };
+        let is_velodyne_decoder = formula == Formula::VelodyneDecoder;
+        let end = if formula == Formula::Ros { f64::INFINITY } else { FAR_M };
         Some(Self {
             step,
-            is_mean: is_decoder,
-            end: channel_values(&|l| {
-                if l.is_two_point { end } else { f64::NEG_INFINITY }
+            is_mean: is_velodyne_decoder,
+            end: values(&|l| if l.is_two_point { end } else { f64::NEG_INFINITY }),
+            sin_rotation: values(&|l| l.sin_rotation),
+            cos_rotation: values(&|l| l.cos_rotation),
+            sin_vertical: values(&|l| l.sin_vertical),
+            cos_vertical: values(&|l| l.cos_vertical),
+            far_correction: values(&|l| l.far_correction),
+            near_correction_x: values(&|l| l.near_correction_x),
+            near_correction_y: values(&|l| l.near_correction_y),
+            slope_x: values(&|l| {
+                (l.far_correction - l.near_correction_x) / (FAR_M - NEAR_X_M)
             }),
-            sin_rotation: channel_values(&|l| l.sin_rotation),
-            cos_rotation: channel_values(&|l| l.cos_rotation),
-            sin_vertical: channel_values(&|l| l.sin_vertical),
-            cos_vertical: channel_values(&|l| l.cos_vertical),
-            far: channel_values(&|l| l.far),
-            near_x: channel_values(&|l| l.near_x),
-            near_y: channel_values(&|l| l.near_y),
-            more_x: channel_values(&|l| (l.far - l.near_x) / (FAR - NEAR.0)),
-            more_y: channel_values(&|l| (l.far - l.near_y) / (FAR - NEAR.1)),
-            across: channel_values(&|l| l.across),
-            across_there: channel_values(&|l| if is_decoder { 0.0 } else { l.across }),
-            up: channel_values(&|l| l.up),
-            out: channel_values(&|l| l.out),
+            slope_y: values(&|l| {
+                (l.far_correction - l.near_correction_y) / (FAR_M - NEAR_Y_M)
+            }),
+            left_offset: values(&|l| l.left_offset),
+            interpolation_left_offset: values(&|l| {
+                if is_velodyne_decoder { 0.0 } else { l.left_offset }
+            }),
+            up_offset: values(&|l| l.up_offset),
+            out_offset: values(&|l| l.out_offset),
         })
     }
 
-    /// Corrects the points that are within the limit. `azimuth_sin_cos` returns the sine and cosine
-    /// of the azimuth of the head for each channel.
+    /// Replaces the positions of returns that are nearer than the end of the near
+    /// corrections. `azimuth_sin_cos` returns the sine and cosine of the azimuth of the head
+    /// for each channel.
     #[inline(always)]
     pub(crate) fn correct(
         &self,
@@ -101,48 +106,62 @@ impl NearCorrections {
         axes: Axes,
         block_returns: &mut BlockReturns,
     ) {
-        let (mut ahead, mut across, mut up) =
+        let (mut forward, mut sideways, mut up) =
             ([0.0; CHANNELS], [0.0; CHANNELS], [0.0; CHANNELS]);
         let mut is_near = [false; CHANNELS];
-        // The axis to the right has the opposite sign of the axis to the left.
-        let way = if axes == Axes::Ros { -1.0 } else { 1.0 };
-        for at in 0..CHANNELS {
-            let d = f64::from(raw[at]) * self.step;
-            is_near[at] = d < self.end[at];
-            let (sin_head, cos_head) = azimuth_sin_cos(at);
+        // `x` points to the right here, the second axis of ROS to the left.
+        let sideways_sign = if axes == Axes::Ros { -1.0 } else { 1.0 };
+        for i in 0..CHANNELS {
+            let distance = f64::from(raw[i]) * self.step;
+            is_near[i] = distance < self.end[i];
+            let (sin_head, cos_head) = azimuth_sin_cos(i);
             // The azimuth of the laser is that of the head minus its rotation.
-            let (sin_own, cos_own) = (self.sin_rotation[at], self.cos_rotation[at]);
-            let sin = sin_head * cos_own - cos_head * sin_own;
-            let cos = cos_head * cos_own + sin_head * sin_own;
-            let plane = |d: f64| d * self.cos_vertical[at] + self.out[at];
-            let (far, far_across) = (plane(d + self.far[at]), self.across_there[at]);
-            let (x, y) = (far * sin - far_across * cos, far * cos + far_across * sin);
-            let by_x = self.more_x[at] * (x.abs() - NEAR.0) + self.near_x[at];
-            let by_y = self.more_y[at] * (y.abs() - NEAR.1) + self.near_y[at];
-            let by_z = if self.is_mean { (by_x + by_y) / 2.0 } else { by_y };
-            let x = plane(d + by_x) * sin - self.across[at] * cos;
-            ahead[at] = (plane(d + by_y) * cos + self.across[at] * sin) as f32;
-            across[at] = (x * way) as f32;
-            up[at] = ((d + by_z) * self.sin_vertical[at] + self.up[at]) as f32;
+            let (sin_rotation, cos_rotation) =
+                (self.sin_rotation[i], self.cos_rotation[i]);
+            let sin = sin_head * cos_rotation - cos_head * sin_rotation;
+            let cos = cos_head * cos_rotation + sin_head * sin_rotation;
+            let horizontal =
+                |distance: f64| distance * self.cos_vertical[i] + self.out_offset[i];
+            // The corrections are interpolated at the position with the far correction.
+            let far = horizontal(distance + self.far_correction[i]);
+            let left = self.interpolation_left_offset[i];
+            let (far_x, far_y) = (far * sin - left * cos, far * cos + left * sin);
+            let correction_x =
+                self.slope_x[i] * (far_x.abs() - NEAR_X_M) + self.near_correction_x[i];
+            let correction_y =
+                self.slope_y[i] * (far_y.abs() - NEAR_Y_M) + self.near_correction_y[i];
+            let correction_z = if self.is_mean {
+                (correction_x + correction_y) / 2.0
+            } else {
+                correction_y
+            };
+            let left = self.left_offset[i];
+            let x = horizontal(distance + correction_x) * sin - left * cos;
+            let y = horizontal(distance + correction_y) * cos + left * sin;
+            forward[i] = y as f32;
+            sideways[i] = (x * sideways_sign) as f32;
+            up[i] = ((distance + correction_z) * self.sin_vertical[i]
+                + self.up_offset[i]) as f32;
         }
         let (x, y) = match axes {
-            Axes::Ros => (&ahead, &across),
-            Axes::Manual => (&across, &ahead),
+            Axes::Ros => (&forward, &sideways),
+            Axes::Manual => (&sideways, &forward),
         };
-        choose(&is_near, x, &mut block_returns.x);
-        choose(&is_near, y, &mut block_returns.y);
-        choose(&is_near, &up, &mut block_returns.z);
+        replace_where(&is_near, x, &mut block_returns.x);
+        replace_where(&is_near, y, &mut block_returns.y);
+        replace_where(&is_near, &up, &mut block_returns.z);
     }
 }
 
-/// Replaces elements of `across_there` by `values` where the flag is set.
+/// Replaces the elements of `target` whose flag is set by those of `values`.
 #[inline(always)]
-fn choose(
-    are_to_be: &PerChannel<bool>,
+fn replace_where(
+    flags: &PerChannel<bool>,
     values: &PerChannel<f32>,
-    across_there: &mut PaddedPerChannel<f32>,
+    target: &mut PaddedPerChannel<f32>,
 ) {
-    for at in 0..CHANNELS {
-        across_there[at] = if are_to_be[at] { values[at] } else { across_there[at] };
+    // Writing all elements lets the compiler use vector instructions.
+    for i in 0..CHANNELS {
+        target[i] = if flags[i] { values[i] } else { target[i] };
     }
 }

@@ -35,12 +35,12 @@ pub const BOTH: u8 = 3;
 /// The key of the field metadata with the unit of a column.
 pub const UNIT: &str = "unit";
 
-/// The metadata key of the column `scan` with the list of partial scans, as numbers and
+/// The key of the field metadata of `scan` with the list of partial scans, as numbers and
 /// ranges: `0,7-9,31`. A scan is partial if a part of it is outside the recording or was
 /// lost.
-pub const PARTIAL: &str = "partial_scans";
+pub const PARTIAL_SCANS: &str = "partial_scans";
 
-/// The number of columns.
+/// The number of columns of points.
 const COLUMNS: usize = 12;
 
 /// Returns the schema of points.
@@ -91,15 +91,15 @@ pub fn schema() -> SchemaRef {
 pub(crate) struct BlockReturns {
     /// A bit mask of the channels with a return, with the first channel in the lowest
     /// bit.
-    pub(crate) back: u32,
+    pub(crate) return_mask: u32,
     pub(crate) x: PaddedPerChannel<f32>,
     pub(crate) y: PaddedPerChannel<f32>,
     pub(crate) z: PaddedPerChannel<f32>,
-    pub(crate) intensities: PaddedPerChannel<u8>,
-    pub(crate) corrected: PaddedPerChannel<f32>,
+    pub(crate) intensity: PaddedPerChannel<u8>,
+    pub(crate) calibrated_intensity: PaddedPerChannel<f32>,
     pub(crate) distance: PaddedPerChannel<f32>,
-    pub(crate) degrees: ChannelValues<f32>,
-    pub(crate) kind: ChannelValues<u8>,
+    pub(crate) azimuth_deg: ChannelValues<f32>,
+    pub(crate) return_type: ChannelValues<u8>,
     pub(crate) scan: ChannelValues<u32>,
 }
 
@@ -107,25 +107,26 @@ impl BlockReturns {
     pub(crate) fn new() -> Self {
         const PADDED: usize = 2 * CHANNELS;
         Self {
-            back: 0,
+            return_mask: 0,
             x: [0.0; PADDED],
             y: [0.0; PADDED],
             z: [0.0; PADDED],
-            intensities: [0; PADDED],
-            corrected: [0.0; PADDED],
+            intensity: [0; PADDED],
+            calibrated_intensity: [0.0; PADDED],
             distance: [0.0; PADDED],
-            degrees: ChannelValues { same: None, each: [0.0; PADDED] },
-            kind: ChannelValues { same: None, each: [0; PADDED] },
+            azimuth_deg: ChannelValues { same: None, each: [0.0; PADDED] },
+            return_type: ChannelValues { same: None, each: [0; PADDED] },
             scan: ChannelValues { same: None, each: [0; PADDED] },
         }
     }
 }
 
-/// Points that were not yet returned. Columns that are not selected are `None`.
+/// The columns of points that were not yet returned. Columns that are not selected are
+/// `None`.
 #[derive(Clone, Debug)]
 pub(crate) struct PointBuffer {
     schema: SchemaRef,
-    /// The capacity to reserve when the next rows are appended.
+    /// The capacity to reserve when the next points are appended.
     capacity: usize,
     time: Vec<i64>,
     /// Whether some of the times are unknown.
@@ -134,17 +135,20 @@ pub(crate) struct PointBuffer {
     y: Option<Vec<f32>>,
     z: Option<Vec<f32>>,
     intensity: Option<Vec<u8>>,
-    corrected: Option<Vec<f32>>,
+    calibrated_intensity: Option<Vec<f32>>,
     laser: Option<Vec<u8>>,
     ring: Option<Vec<u8>>,
     azimuth: Option<Vec<f32>>,
     distance: Option<Vec<f32>>,
-    kind: Option<Vec<u8>>,
+    return_type: Option<Vec<u8>>,
     scan: Option<Vec<u32>>,
 }
 
 impl PointBuffer {
-    /// Creates a table of the time and the columns with these indices, or of all columns.
+    /// Creates a buffer of the time and the columns with these indices, or of all columns.
+    ///
+    /// # Errors
+    /// `NoSuch` if there is no column with one of the indices.
     pub(crate) fn new(indices: Option<&[usize]>) -> Result<Self> {
         let all = schema();
         let mut is_selected = [indices.is_none(); COLUMNS];
@@ -157,20 +161,21 @@ impl PointBuffer {
         let indices: Vec<usize> = (0..COLUMNS).filter(|i| is_selected[*i]).collect();
         let schema = all.project(&indices).map(Arc::new);
         let schema = schema.map_err(|err| {
-            Error::new(ErrorKind::NoSuch, "these columns of points").with_source(err)
+            Error::new(ErrorKind::NoSuch, "points do not have these columns")
+                .with_source(err)
         })?;
         let [
             _,
             x,
             y,
             z,
-            intensities,
-            corrected,
+            intensity,
+            calibrated_intensity,
             laser,
             ring,
             azimuth,
             distance,
-            kind,
+            return_type,
             scan,
         ] = is_selected;
         Ok(Self {
@@ -181,13 +186,13 @@ impl PointBuffer {
             x: x.then(Vec::new),
             y: y.then(Vec::new),
             z: z.then(Vec::new),
-            intensity: intensities.then(Vec::new),
-            corrected: corrected.then(Vec::new),
+            intensity: intensity.then(Vec::new),
+            calibrated_intensity: calibrated_intensity.then(Vec::new),
             laser: laser.then(Vec::new),
             ring: ring.then(Vec::new),
             azimuth: azimuth.then(Vec::new),
             distance: distance.then(Vec::new),
-            kind: kind.then(Vec::new),
+            return_type: return_type.then(Vec::new),
             scan: scan.then(Vec::new),
         })
     }
@@ -197,12 +202,12 @@ impl PointBuffer {
     }
 
     /// Returns whether the calibrated intensity is selected.
-    pub(crate) fn wants_corrected(&self) -> bool {
-        self.corrected.is_some()
+    pub(crate) fn has_calibrated_intensity(&self) -> bool {
+        self.calibrated_intensity.is_some()
     }
 
-    /// Returns whether a coordinate is selected.
-    pub(crate) fn wants_coordinates(&self) -> bool {
+    /// Returns whether at least one coordinate is selected.
+    pub(crate) fn has_coordinates(&self) -> bool {
         self.x.is_some() || self.y.is_some() || self.z.is_some()
     }
 
@@ -214,19 +219,24 @@ impl PointBuffer {
     fn floats(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
         let coordinates = [&mut self.x, &mut self.y, &mut self.z];
         let other_columns =
-            [&mut self.corrected, &mut self.azimuth, &mut self.distance];
+            [&mut self.calibrated_intensity, &mut self.azimuth, &mut self.distance];
         coordinates.into_iter().chain(other_columns).flatten()
     }
 
     /// Returns the selected columns of bytes.
     fn bytes(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
-        let all =
-            [&mut self.intensity, &mut self.laser, &mut self.ring, &mut self.kind];
+        let all = [
+            &mut self.intensity,
+            &mut self.laser,
+            &mut self.ring,
+            &mut self.return_type,
+        ];
         all.into_iter().flatten()
     }
 
-    /// Reserves capacity for the number of points that were last returned. Only if the
-    /// table is empty: tables that receive no points then allocate nothing.
+    /// Reserves capacity for the number of points that were last returned, if the buffer is
+    /// empty. Call this before points are appended: memory is then only allocated for points
+    /// that follow, not when a batch is returned.
     pub(crate) fn reserve(&mut self) {
         if !self.time.is_empty() {
             return;
@@ -240,68 +250,74 @@ impl PointBuffer {
         }
     }
 
-    /// Appends the points of a block. `after` contains the times of the firings after
-    /// `nanos`.
+    /// Appends the points of a block. The times of its firings are `nanos` plus
+    /// `time_offsets`.
     #[inline(always)]
     pub(crate) fn add(
         &mut self,
         bank: &BankCoefficients,
         block_returns: &BlockReturns,
         nanos: i64,
-        after: &PaddedPerChannel<i64>,
+        time_offsets: &PaddedPerChannel<i64>,
     ) {
-        let runs = ReturnRuns::from_mask(block_returns.back);
-        append_times(&mut self.time, &runs, nanos, after);
+        let runs = ReturnRuns::from_mask(block_returns.return_mask);
+        append_times(&mut self.time, &runs, nanos, time_offsets);
         append_runs(&mut self.x, &runs, &block_returns.x);
         append_runs(&mut self.y, &runs, &block_returns.y);
         append_runs(&mut self.z, &runs, &block_returns.z);
-        append_runs(&mut self.intensity, &runs, &block_returns.intensities);
-        append_runs(&mut self.corrected, &runs, &block_returns.corrected);
+        append_runs(&mut self.intensity, &runs, &block_returns.intensity);
+        append_runs(
+            &mut self.calibrated_intensity,
+            &runs,
+            &block_returns.calibrated_intensity,
+        );
         append_runs(&mut self.laser, &runs, &bank.laser);
         append_runs(&mut self.ring, &runs, &bank.ring);
-        append_values(&mut self.azimuth, &runs, &block_returns.degrees);
+        append_values(&mut self.azimuth, &runs, &block_returns.azimuth_deg);
         append_runs(&mut self.distance, &runs, &block_returns.distance);
-        append_values(&mut self.kind, &runs, &block_returns.kind);
+        append_values(&mut self.return_type, &runs, &block_returns.return_type);
         append_values(&mut self.scan, &runs, &block_returns.scan);
     }
 
-    /// Marks the times of the points from `row` on as unknown.
-    pub(crate) fn discard_times(&mut self, row: usize) {
-        let times = self.time.get_mut(row..).unwrap_or_default();
+    /// Marks the times of the points from `start_row` on as unknown.
+    pub(crate) fn discard_times(&mut self, start_row: usize) {
+        let times = self.time.get_mut(start_row..).unwrap_or_default();
         times.fill(Timestamp::MAX.as_nanos());
         self.has_unknown_times = true;
     }
 
-    /// Drops the points from `row` on that are outside of `range`.
-    pub(crate) fn retain_times(&mut self, row: usize, range: TimeRange) {
-        let times = self.time.get(row..).unwrap_or_default();
-        let is_kept: Vec<bool> = times
+    /// Drops the points from `start_row` on that are outside of `range`.
+    pub(crate) fn retain_times(&mut self, start_row: usize, range: TimeRange) {
+        let times = self.time.get(start_row..).unwrap_or_default();
+        let is_retained: Vec<bool> = times
             .iter()
             .map(|nanos| range.contains(Timestamp::from_nanos(*nanos)))
             .collect();
-        if is_kept.iter().all(|is_kept| *is_kept) {
+        if is_retained.iter().all(|flag| *flag) {
             return;
         }
-        retain(&mut self.time, row, &is_kept);
-        self.floats().for_each(|column| retain(column, row, &is_kept));
-        self.bytes().for_each(|column| retain(column, row, &is_kept));
+        retain(&mut self.time, start_row, &is_retained);
+        self.floats().for_each(|column| retain(column, start_row, &is_retained));
+        self.bytes().for_each(|column| retain(column, start_row, &is_retained));
         if let Some(column) = &mut self.scan {
-            retain(column, row, &is_kept);
+            retain(column, start_row, &is_retained);
         }
     }
 
-    /// Drops all points if only their times are selected. Returns false if other columns
-    /// are selected.
-    pub(crate) fn forget(&mut self) -> bool {
-        let is_bare = self.schema.fields().len() == 1;
-        if is_bare {
+    /// Drops all points and returns true if only the time is selected. Otherwise, returns
+    /// false.
+    pub(crate) fn discard_if_only_times(&mut self) -> bool {
+        let has_only_times = self.schema.fields().len() == 1;
+        if has_only_times {
             (self.capacity, self.has_unknown_times) = (0, false);
             discard_times(&mut self.time);
         }
-        is_bare
+        has_only_times
     }
 
+    /// Returns all points, and resets the buffer.
     pub(crate) fn take(&mut self) -> Result<RecordBatch> {
+        // A little more than the current number, because the number varies.
         self.capacity = self.rows() + self.rows() / 8 + CHANNELS;
         let times = std::mem::take(&mut self.time);
         let times = if std::mem::take(&mut self.has_unknown_times) {
@@ -315,12 +331,12 @@ impl PointBuffer {
             array::<Float32Type>(&mut self.y),
             array::<Float32Type>(&mut self.z),
             array::<UInt8Type>(&mut self.intensity),
-            array::<Float32Type>(&mut self.corrected),
+            array::<Float32Type>(&mut self.calibrated_intensity),
             array::<UInt8Type>(&mut self.laser),
             array::<UInt8Type>(&mut self.ring),
             array::<Float32Type>(&mut self.azimuth),
             array::<Float32Type>(&mut self.distance),
-            array::<UInt8Type>(&mut self.kind),
+            array::<UInt8Type>(&mut self.return_type),
             array::<UInt32Type>(&mut self.scan),
         ];
         let columns = columns.into_iter().flatten().collect();
@@ -330,11 +346,11 @@ impl PointBuffer {
     }
 }
 
-/// Keeps the values from `row` on whose flag is set.
-fn retain<T: Copy>(column: &mut Vec<T>, row: usize, is_kept: &[bool]) {
-    let rest = column.split_off(row.min(column.len()));
-    let pairs = rest.into_iter().zip(is_kept).filter(|(_, flag)| **flag);
-    column.extend(pairs.map(|(value, _)| value));
+/// Drops the values from `start_row` on whose flag is not set.
+fn retain<T: Copy>(column: &mut Vec<T>, start_row: usize, is_retained: &[bool]) {
+    let values = column.split_off(start_row.min(column.len()));
+    let retained = values.into_iter().zip(is_retained).filter(|(_, flag)| **flag);
+    column.extend(retained.map(|(value, _)| value));
 }
 
 /// Returns a column if it is selected, and resets it.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::points::firing::{sin_cos_table::TURN, timing::angle_between};
 
-/// In a sector narrower than this, scans start next to its end, where no firing is.
+/// In a sector narrower than this, scans start close to its end, where no firing is. The
+/// unit is hundredths of a degree.
 const NARROW_WIDTH: u16 = 400;
 
 /// The sector in which a lidar does not measure.
@@ -19,10 +20,10 @@ pub struct BlankedSector {
     pub to: u16,
     /// The duration of a rotation in nanoseconds.
     pub rotation_nanos: u64,
-    /// Whether the time of a record is that of the last firing of its packet. This is the
-    /// case if the host timestamps packets on arrival.
+    /// Whether the time of a record is that of the last firing of its packet, e.g. because
+    /// the host timestamps packets on arrival.
     pub is_stamped_at_end: bool,
-    /// Whether the lidar measured in the sector at the start of the log.
+    /// Whether the lidar still measured in the sector at the start of the log.
     #[serde(default)]
     pub starts_later: bool,
 }
@@ -33,12 +34,12 @@ impl BlankedSector {
         angle_between(self.from, self.to)
     }
 
-    /// Returns the ends of the sector in whole degrees, the unit in which lidars are
+    /// Returns the edges of the sector in whole degrees, the unit in which lidars are
     /// configured. The last firing before the sector and the first one after it are
     /// outside of it, with a tolerance of a tenth of a degree.
     pub fn edges_deg(self) -> (u16, u16) {
-        let from = (self.from + 89) / 100;
-        let to = (self.to + 10) / 100;
+        let from = (self.from % TURN + 89) / 100;
+        let to = (self.to % TURN + 10) / 100;
         (from % 360, to % 360)
     }
 
@@ -46,6 +47,7 @@ impl BlankedSector {
     pub fn scan_start(self) -> u16 {
         let width = self.width();
         if width < NARROW_WIDTH {
+            // A quarter of the width before the end of the sector.
             return angle_between(width / 4, self.to);
         }
         let middle = u32::from(self.from) + u32::from(width / 2);
@@ -53,15 +55,15 @@ impl BlankedSector {
         degrees as u16 * 100
     }
 
-    /// Returns whether a head that turns between two consecutive azimuths passes the
-    /// whole sector. A quarter of the sector at each end is ignored, because its edges
-    /// vary slightly between rotations.
-    pub(crate) fn is_crossed(self, from: u16, to: u16) -> bool {
+    /// Returns whether the head passes the whole sector between two consecutive azimuths. A
+    /// quarter of the sector at each edge is ignored, because the edges vary slightly
+    /// between rotations.
+    pub(crate) fn is_crossed(self, azimuth: u16, next_azimuth: u16) -> bool {
         let quarter = self.width() / 4;
-        let inner = (self.from % TURN + quarter) % TURN;
-        let width = u32::from(self.width() - 2 * quarter);
-        u32::from(angle_between(from, inner)) + width
-            <= u32::from(angle_between(from, to))
+        let core_start = (self.from % TURN + quarter) % TURN;
+        let core_width = u32::from(self.width() - 2 * quarter);
+        u32::from(angle_between(azimuth, core_start)) + core_width
+            <= u32::from(angle_between(azimuth, next_azimuth))
     }
 
     /// Returns the rotation rate in hundredths of a degree per nanosecond. It is 0 if
@@ -76,8 +78,10 @@ impl BlankedSector {
     /// Returns the maximum difference in nanoseconds between the time of a firing and
     /// that of its packet. `packet_nanos` is the duration of a packet without a gap.
     pub(crate) fn longest_delay(self, packet_nanos: f64) -> u64 {
-        let visible = f64::from(TURN - self.width()).max(1.0);
-        let rotations = (self.rate() * packet_nanos / visible).ceil().min(11.0) + 1.0;
+        let visible_width = f64::from(TURN - self.width()).max(1.0);
+        // A packet of twelve blocks crosses the sector at most eleven times.
+        let crossings = (self.rate() * packet_nanos / visible_width).ceil().min(11.0);
+        let rotations = crossings + 1.0;
         (rotations * self.rotation_nanos as f64) as u64
     }
 }
@@ -95,6 +99,12 @@ mod tests {
             is_stamped_at_end: true,
             starts_later: false,
         }
+    }
+
+    #[test]
+    fn edges_of_azimuths_beyond_a_full_turn_do_not_overflow() {
+        assert_eq!(sector(u16::MAX, 36_000).edges_deg(), (296, 0));
+        assert_eq!(sector(31_492, 4_530).edges_deg(), (315, 45));
     }
 
     #[test]

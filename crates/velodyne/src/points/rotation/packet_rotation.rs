@@ -16,28 +16,28 @@ pub(crate) const MAX_RATE: f64 = 30.0 * 36_000.0 / 1e9;
 /// sector that can be configured is one degree wide.
 const JUMP: f64 = 50.0;
 
-/// Steps up to this one are never jumps.
-const SHORT: u16 = 50;
+/// Steps up to this length are never jumps.
+const MAX_SHORT_STEP: u16 = 50;
 
-/// The rotation of the head within a packet that has jumps.
+/// The rotation of the head within a packet in which the azimuth jumps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketRotation {
     /// The rotation rate without the jumps, in hundredths of a degree per nanosecond.
     pub(crate) rate: f64,
     /// The additional delay of each block in nanoseconds, due to the blanked sectors
-    /// before it.
+    /// before it in the packet.
     pub(crate) delays: [f64; BLOCKS],
-    /// The blocks that follow a jump.
+    /// Whether the azimuth jumps before each block.
     pub(crate) jumps: [bool; BLOCKS],
 }
 
 impl PacketRotation {
     /// Returns the rotation in a packet whose blocks have these `azimuths`. Without
-    /// jumps, they would be fired at the times `azimuth_nanos`. Returns `None` if the head turns
-    /// evenly.
+    /// jumps, the head would be at these azimuths at the times `azimuth_nanos`. Returns
+    /// `None` if there are no jumps.
     ///
-    /// `rotation_rate` is the usual rate, which determines the time that the head spends
-    /// in `blanked`.
+    /// `rotation_rate` is the rate over whole rotations, which determines the time that the
+    /// head takes to pass `blanked`. It is 0 if unknown.
     pub(crate) fn measure(
         azimuths: &[u16; BLOCKS],
         azimuth_nanos: &[f64; BLOCKS],
@@ -45,19 +45,19 @@ impl PacketRotation {
         rotation_rate: f64,
     ) -> Option<Self> {
         let steps = steps(azimuths);
-        if steps.iter().fold(0, |longest, step| step.max(&longest).to_owned()) <= SHORT
-        {
+        if steps.iter().fold(0, |longest, step| longest.max(*step)) <= MAX_SHORT_STEP {
             return None;
         }
-        let previous_rate = (rotation_rate > 0.0).then_some(rotation_rate);
-        let typical_rate = usual_rate(&steps, azimuth_nanos).or(previous_rate)?;
+        let known_rate = (rotation_rate > 0.0).then_some(rotation_rate);
+        let usual_rate = usual_rate(&steps, azimuth_nanos).or(known_rate)?;
         let mut rotation =
-            Self { rate: typical_rate, delays: [0.0; BLOCKS], jumps: [false; BLOCKS] };
-        let (mut turned, mut took, mut delay) = (0.0, 0.0, 0.0);
+            Self { rate: usual_rate, delays: [0.0; BLOCKS], jumps: [false; BLOCKS] };
+        // The angle and the duration of the steps that are not jumps.
+        let (mut turned, mut duration, mut delay) = (0.0, 0.0, 0.0);
         for (block, step) in (1..).zip(steps) {
             let interval = azimuth_nanos[block] - azimuth_nanos[block - 1];
             let step = f64::from(step);
-            if step - typical_rate * interval > JUMP {
+            if step - usual_rate * interval > JUMP {
                 rotation.jumps[block] = true;
                 let is_crossed = blanked.is_some_and(|sector| {
                     sector.is_crossed(azimuths[block - 1], azimuths[block])
@@ -66,12 +66,12 @@ impl PacketRotation {
                     delay += (step / rotation_rate - interval).max(0.0);
                 }
             } else {
-                (turned, took) = (turned + step, took + interval);
+                (turned, duration) = (turned + step, duration + interval);
             }
             rotation.delays[block] = delay;
         }
-        if took > 0.0 {
-            rotation.rate = turned / took;
+        if duration > 0.0 {
+            rotation.rate = turned / duration;
         }
         rotation.jumps.contains(&true).then_some(rotation)
     }
@@ -81,9 +81,10 @@ impl PacketRotation {
         self.delays[BLOCKS - 1]
     }
 
-    /// Shifts the delays so that the last block has its usual time, and the blocks before
-    /// the sector are fired earlier.
-    pub(crate) fn end_in_time(&mut self) {
+    /// Shifts the delays so that the last block has no delay, and the blocks before the
+    /// sector have negative ones. This applies if the time of the packet is that of its
+    /// last firing.
+    pub(crate) fn anchor_at_last_block(&mut self) {
         let delay = self.delay();
         self.delays.iter_mut().for_each(|block_delay| *block_delay -= delay);
     }
@@ -92,8 +93,10 @@ impl PacketRotation {
 /// Returns the angle from each block to the next one.
 pub(crate) fn steps(azimuths: &[u16; BLOCKS]) -> [u16; BLOCKS - 1] {
     let mut steps = [0; BLOCKS - 1];
-    for (to, pair) in steps.iter_mut().zip(azimuths.windows(2)) {
-        *to = if let [from, next] = *pair { angle_between(from, next) } else { 0 };
+    for (step, pair) in steps.iter_mut().zip(azimuths.windows(2)) {
+        if let [azimuth, next_azimuth] = *pair {
+            *step = angle_between(azimuth, next_azimuth);
+        }
     }
     steps
 }
@@ -120,14 +123,14 @@ pub(crate) fn usual_rate(
 
 /// Measures the rotation rate over whole rotations.
 ///
-/// The azimuths of one packet only give the rate to about one percent, which is a
-/// millisecond in a wide blanked sector.
+/// The azimuths of one packet only determine the rate to about one percent, which is an
+/// error of a millisecond for a wide blanked sector.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RotationMeter {
-    /// The angle since the measurement started, and its start time.
-    begun: Option<(u32, i64)>,
+    /// The angle since the start of the measurement, and its start time.
+    measurement: Option<(u32, i64)>,
     /// The last azimuth of the previous packet, and the angle within that packet.
-    last: Option<(u16, u32)>,
+    previous_packet: Option<(u16, u32)>,
 }
 
 impl RotationMeter {
@@ -142,23 +145,23 @@ impl RotationMeter {
         expected: f64,
     ) -> Option<f64> {
         let [first, .., last] = *azimuths;
-        let inside = steps(azimuths).into_iter().map(u32::from).sum();
-        let before = self.last.replace((last, inside));
-        let (Some((before, inside_before)), Some((travel, then))) =
-            (before, self.begun)
+        let angle_within = steps(azimuths).into_iter().map(u32::from).sum();
+        let previous_packet = self.previous_packet.replace((last, angle_within));
+        let (Some((previous_azimuth, previous_angle_within)), Some((turned, start))) =
+            (previous_packet, self.measurement)
         else {
-            self.begun = Some((0, nanos));
+            self.measurement = Some((0, nanos));
             return None;
         };
-        let inside = if is_at_end { inside } else { inside_before };
-        let travel =
-            travel.saturating_add(u32::from(angle_between(before, first)) + inside);
-        if travel < u32::from(TURN) {
-            self.begun = Some((travel, then));
+        let angle_within = if is_at_end { angle_within } else { previous_angle_within };
+        let angle_between_packets = u32::from(angle_between(previous_azimuth, first));
+        let turned = turned.saturating_add(angle_between_packets + angle_within);
+        if turned < u32::from(TURN) {
+            self.measurement = Some((turned, start));
             return None;
         }
-        self.begun = Some((0, nanos));
-        let rate = f64::from(travel) / nanos.saturating_sub(then) as f64;
+        self.measurement = Some((0, nanos));
+        let rate = f64::from(turned) / nanos.saturating_sub(start) as f64;
         ((rate - expected).abs() < expected * 0.1).then_some(rate)
     }
 }
@@ -167,7 +170,8 @@ impl RotationMeter {
 mod tests {
     use super::*;
 
-    const HEADS: [f64; BLOCKS] = {
+    /// The times of the azimuths of a VLP-16.
+    const AZIMUTH_NANOS: [f64; BLOCKS] = {
         let mut azimuth_nanos = [0.0; BLOCKS];
         let mut block = 0;
         while block < BLOCKS {
@@ -178,7 +182,7 @@ mod tests {
     };
 
     #[test]
-    fn packet_over_a_blanked_sector_has_the_rate_of_its_even_steps() {
+    fn packet_across_a_blanked_sector_has_the_rate_of_its_even_steps() {
         let azimuths = [
             31_293, 31_333, 31_373, 31_413, 31_452, 31_492, 4_530, 4_570, 4_609, 4_649,
             4_689, 4_729,
@@ -191,19 +195,25 @@ mod tests {
             is_stamped_at_end: true,
             starts_later: false,
         };
-        let mut rotation =
-            PacketRotation::measure(&azimuths, &HEADS, Some(sector), sector.rate())
-                .unwrap();
+        let mut rotation = PacketRotation::measure(
+            &azimuths,
+            &AZIMUTH_NANOS,
+            Some(sector),
+            sector.rate(),
+        )
+        .unwrap();
         assert!((rotation.rate * 1e9 / 36_000.0 - 10.0).abs() < 0.02, "{rotation:?}");
         // 90.38 degrees take 25.106 ms.
         assert!((rotation.delay() - 24_994_964.0).abs() < 500.0, "{rotation:?}");
         assert_eq!(rotation.delays[5], 0.0);
-        rotation.end_in_time();
+        rotation.anchor_at_last_block();
         assert_eq!(rotation.delays[6], 0.0);
         let even_steps = std::array::from_fn(|block| 40 * block as u16);
-        assert!(PacketRotation::measure(&even_steps, &HEADS, None, 0.0).is_none());
+        assert!(
+            PacketRotation::measure(&even_steps, &AZIMUTH_NANOS, None, 0.0).is_none()
+        );
         let fast = std::array::from_fn(|block| 80 * block as u16);
-        assert!(PacketRotation::measure(&fast, &HEADS, None, 0.0).is_none());
+        assert!(PacketRotation::measure(&fast, &AZIMUTH_NANOS, None, 0.0).is_none());
     }
 
     #[test]
@@ -211,8 +221,8 @@ mod tests {
         let mut meter = RotationMeter::default();
         let mut rates = Vec::new();
         for packet in 0..100_u64 {
-            let azimuths = std::array::from_fn(|b| {
-                ((packet * 480 + b as u64 * 40) % 36_000) as u16
+            let azimuths = std::array::from_fn(|block| {
+                ((packet * 480 + block as u64 * 40) % 36_000) as u16
             });
             let nanos = (packet * 480) as i64 * 2_777;
             rates.extend(meter.add(&azimuths, nanos, false, 1.0 / 2_800.0));

@@ -1,4 +1,4 @@
-//! The anomalies that the index pass found.
+//! Describes the anomalies that the index pass found.
 
 use crate::{
     anomaly::Anomaly,
@@ -6,20 +6,20 @@ use crate::{
         build_manifest::{ManifestBuilder, stats::Stats},
         codes,
         second_index::IndexStatus,
-        wire::{FORMAT_VERSION, FileHeader, VALID, VALID_DIGIT},
+        wire::{FORMAT_VERSION, FileHeader, SIZE_LEN, VALID, VALID_DIGIT},
     },
 };
 
 impl ManifestBuilder {
     /// Returns the anomalies of the log.
-    pub(super) fn anomalies(&self, index: IndexStatus, is_utc: bool) -> Vec<Anomaly> {
+    pub(super) fn anomalies(&self, index: IndexStatus, has_utc: bool) -> Vec<Anomaly> {
         let mut anomalies = Vec::new();
         self.report_version(&mut anomalies);
         self.report_index(index, &mut anomalies);
         self.stats.report(&mut anomalies);
         self.report_outliers(&mut anomalies);
         self.report_end(&mut anomalies);
-        if !is_utc {
+        if !has_utc {
             let text =
                 "no GPS message states UTC: times are on the clock of the program";
             anomalies.push(Anomaly::new(&codes::NO_UTC, text));
@@ -28,25 +28,27 @@ impl ManifestBuilder {
     }
 
     fn report_outliers(&self, anomalies: &mut Vec<Anomaly>) {
-        let some = match self.seconds.outliers() {
+        let messages = match self.seconds.outliers() {
             0 => return,
             1 => "1 message has no time, or one".to_owned(),
-            several => format!("{several} messages have no time, or one"),
+            count => format!("{count} messages have no time, or one"),
         };
         let text = format!(
-            "{some} that is hours from those before and after: the time range of the log and its \
-             index ignore it"
+            "{messages} that is hours from those before and after: such times are ignored for \
+             the time range and the index of the log"
         );
         anomalies.push(Anomaly::new(&codes::TIME, text));
     }
 
     fn report_end(&self, anomalies: &mut Vec<Anomaly>) {
-        let after_mark = self.messages_end.saturating_add(4);
-        let trailing_bytes = self.classifier.end.saturating_sub(after_mark);
+        let mark_end = self.messages_end.saturating_add(SIZE_LEN as u64);
+        let trailing_bytes = self.classifier.end.saturating_sub(mark_end);
         if self.has_end_mark && trailing_bytes > 0 {
-            let bytes =
-                if trailing_bytes == 1 { "byte follows" } else { "bytes follow" };
-            let content = match self.trailing_message {
+            let (bytes_follow, are) = match trailing_bytes {
+                1 => ("byte follows", "is"),
+                _ => ("bytes follow", "are"),
+            };
+            let messages = match self.trailing_message {
                 Some(at) => format!(
                     "; they contain messages, the first at byte {at}, which do not belong to \
                      the log"
@@ -54,8 +56,7 @@ impl ManifestBuilder {
                 None => String::new(),
             };
             let text = format!(
-                "{trailing_bytes} {bytes} the end mark and {are} not read{content}",
-                are = if trailing_bytes == 1 { "is" } else { "are" }
+                "{trailing_bytes} {bytes_follow} the end mark and {are} not read{messages}"
             );
             anomalies.push(Anomaly::new(&codes::TRAILING, text));
         }
@@ -74,7 +75,7 @@ impl ManifestBuilder {
     }
 
     fn report_index(&self, index: IndexStatus, anomalies: &mut Vec<Anomaly>) {
-        let message = match index {
+        let problem = match index {
             IndexStatus::Verified => return,
             IndexStatus::Missing => "the log has no index",
             IndexStatus::Short => {
@@ -83,7 +84,7 @@ impl ManifestBuilder {
             IndexStatus::Unsorted => "the index is not sorted",
             IndexStatus::Stale => "the index does not point to the starts of seconds",
         };
-        let text = format!("{message}: it is rebuilt from the messages");
+        let text = format!("{problem}: it is rebuilt from the messages");
         anomalies.push(Anomaly::new(&codes::INDEX, text));
     }
 }
@@ -98,47 +99,46 @@ impl Stats {
         let invalid = self.invalid_messages();
         if invalid > 0 {
             let text = match invalid {
-                1 => {
-                    "1 message is not marked valid: it is in its topic, but not used for points, \
-                      plots or tracks"
-                        .to_owned()
-                }
-                several => format!(
-                    "{several} messages are not marked valid: they are in their topics, \
+                1 => "1 message is not marked valid: it is in its topic, but not used for \
+                      points, plots or tracks"
+                    .to_owned(),
+                count => format!(
+                    "{count} messages are not marked valid: they are in their topics, \
                      but not used for points, plots or tracks"
                 ),
             };
             anomalies.push(Anomaly::new(&codes::VALIDITY, text));
         }
         if self.gps().unknown_warnings > 0 {
-            let some = match self.gps().unknown_warnings {
+            let messages_have = match self.gps().unknown_warnings {
                 1 => "1 GPS message has".to_owned(),
-                several => format!("{several} GPS messages have"),
+                count => format!("{count} GPS messages have"),
             };
-            let text = format!("{some} a warning that is neither 0 nor 1");
+            let text = format!("{messages_have} a warning that is neither 0 nor 1");
             anomalies.push(Anomaly::new(&codes::GPS_WARNING, text));
         }
         if let Some(text) = self.gps().positions.describe_invalid() {
             anomalies.push(Anomaly::new(&codes::POSITION, text));
         }
         if self.wrong_lengths > 0 {
-            let some = match self.wrong_lengths {
+            let messages_declare = match self.wrong_lengths {
                 1 => "1 message declares".to_owned(),
-                several => format!("{several} messages declare"),
+                count => format!("{count} messages declare"),
             };
             let text = format!(
-                "{some} another number of packets, or another image length, than are \
-                 present: the actual contents are used"
+                "{messages_declare} another number of packets, or another image length, \
+                 than are present: the actual contents are used"
             );
             anomalies.push(Anomaly::new(&codes::LENGTH, text));
         }
         if self.invalid_images > 0 {
-            let some = match self.invalid_images {
+            let images_are = match self.invalid_images {
                 1 => "1 image is".to_owned(),
-                several => format!("{several} images are"),
+                count => format!("{count} images are"),
             };
-            let text =
-                format!("{some} neither JPEG nor rows of pixels of the stated size");
+            let text = format!(
+                "{images_are} neither JPEG nor rows of pixels of the stated size"
+            );
             anomalies.push(Anomaly::new(&codes::IMAGE, text));
         }
     }
@@ -146,8 +146,8 @@ impl Stats {
     /// Returns the number of messages that are not valid.
     fn invalid_messages(&self) -> u64 {
         match self.valid_byte() {
-            VALID => self.valid_digit.messages + self.other_values.messages,
-            _ => self.other_values.messages,
+            VALID => self.marked_digit.messages + self.marked_other.messages,
+            _ => self.marked_other.messages,
         }
     }
 }

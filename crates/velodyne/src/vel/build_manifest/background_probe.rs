@@ -7,25 +7,28 @@ use logtool_core::{Source, TaskQueue, Timestamp};
 
 use crate::{lidar::Probe, vel::wire};
 
-/// The bytes of packets that are examined in one task, and the maximum that may wait.
+/// The minimum number of bytes of packets that are examined in one task.
 const TASK_BYTES: usize = 1 << 20;
+
+/// If this number of bytes of packets waits, adding further packets blocks.
 const MAX_WAITING_BYTES: usize = 32 << 20;
 
 /// A probe that examines the packets of messages in order on another thread.
 pub(super) struct BackgroundProbe {
     source: Arc<dyn Source>,
-    /// The probe, if no task is using it.
+    /// The probe before the first task. After that, the tasks pass it on.
     probe: Option<Probe>,
-    at_work: TaskQueue<Probe>,
-    waiting: Vec<Packets>,
+    tasks: TaskQueue<Probe>,
+    waiting: Vec<MessagePackets>,
     waiting_bytes: usize,
     is_enough: bool,
 }
 
 /// The packets of a message.
-struct Packets {
-    /// The data of the message, and its range in the log.
+struct MessagePackets {
+    /// The data of the message.
     data: Bytes,
+    /// The range of the data in the log.
     range: Range<u64>,
     /// The arrival time of the last packet. The others arrived earlier.
     time: Timestamp,
@@ -37,14 +40,15 @@ impl BackgroundProbe {
         Self {
             source: source.clone(),
             probe: Some(Probe::default()),
-            at_work: TaskQueue::with_width(2),
+            tasks: TaskQueue::with_width(2),
             waiting: Vec::new(),
             waiting_bytes: 0,
             is_enough: false,
         }
     }
 
-    /// Returns whether the probe needs no further packets, as far as is known now.
+    /// Returns whether the probe needs no further packets. It may be true some messages late,
+    /// because packets are examined in the background.
     pub(super) fn is_enough(&self) -> bool {
         self.is_enough
     }
@@ -53,15 +57,15 @@ impl BackgroundProbe {
     pub(super) fn add(&mut self, data: Bytes, at: u64, time: Timestamp) {
         let range = at..at + data.len() as u64;
         self.waiting_bytes += data.len();
-        self.waiting.push(Packets { data, range, time });
+        self.waiting.push(MessagePackets { data, range, time });
         if self.waiting_bytes < TASK_BYTES {
             return;
         }
-        let mut free = self.probe.take().or_else(|| self.at_work.next());
-        if free.is_none() && self.waiting_bytes >= MAX_WAITING_BYTES {
-            free = self.at_work.wait();
+        let mut idle_probe = self.probe.take().or_else(|| self.tasks.next());
+        if idle_probe.is_none() && self.waiting_bytes >= MAX_WAITING_BYTES {
+            idle_probe = self.tasks.wait();
         }
-        if let Some(probe) = free {
+        if let Some(probe) = idle_probe {
             self.submit(probe);
         }
     }
@@ -70,28 +74,31 @@ impl BackgroundProbe {
     fn submit(&mut self, mut probe: Probe) {
         self.is_enough = probe.is_enough();
         self.waiting_bytes = 0;
-        let (waiting, source) = (mem::take(&mut self.waiting), self.source.clone());
-        let (first, last) = (waiting.first(), waiting.last());
-        let ends =
+        let (messages, source) = (mem::take(&mut self.waiting), self.source.clone());
+        let (first, last) = (messages.first(), messages.last());
+        let examined =
             first.zip(last).map(|(first, last)| first.range.start..last.range.end);
-        self.at_work.push(move || {
-            waiting.iter().for_each(|packets| packets.add_to(&mut probe));
-            drop(waiting);
-            ends.into_iter().for_each(|passed| source.release(passed));
+        self.tasks.push(move || {
+            messages.iter().for_each(|message| message.add_to(&mut probe));
+            drop(messages);
+            if let Some(range) = examined {
+                source.release(range);
+            }
             probe
         });
     }
 
     /// Waits for all tasks and returns the probe.
     pub(super) fn finish(&mut self) -> Probe {
-        let at_work = self.probe.take().or_else(|| self.at_work.wait());
-        let mut probe = at_work.unwrap_or_default();
-        self.waiting.drain(..).for_each(|packets| packets.add_to(&mut probe));
+        let probe = self.probe.take().or_else(|| self.tasks.wait());
+        let mut probe = probe.unwrap_or_default();
+        self.waiting.drain(..).for_each(|message| message.add_to(&mut probe));
         probe
     }
 }
 
-impl Packets {
+impl MessagePackets {
+    /// Passes the packets to `probe`.
     fn add_to(&self, probe: &mut Probe) {
         if let [others @ .., last] = wire::packets(&self.data) {
             others.iter().for_each(|packet| probe.add(packet, Timestamp::MAX));

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{
-    Clock, ClockZero, LogAccess, Manifest, MetadataKey, PositionUnit, Result,
-    TimeRange, Topic, TopicId, Value, WindowReader,
+    Clock, ClockZero, DamageKind, LogAccess, Manifest, MetadataKey, PositionUnit,
+    Result, TimeRange, Topic, TopicId, Value, WindowReader,
 };
 
 use crate::{
     lidar::{Lidar, LidarOptions, VALIDITY_WARNING},
     vel::{
         build_manifest::{
-            ManifestBuilder, quaternion_order,
-            stats::{GpsStats, Stats, TopicStats, Validity},
+            ManifestBuilder,
+            quaternion_order::QUATERNION_ORDER,
+            stats::{GpsStats, Stats, TopicStats, ValidityStats},
         },
         decode::{points, topics::TopicKind},
         format_state::{FORMAT_NAME, FormatState},
@@ -27,20 +28,18 @@ impl ManifestBuilder {
     pub(super) fn finish(
         mut self,
         window: &mut WindowReader<'_>,
-        lidar: &LidarOptions,
+        lidar_options: &LidarOptions,
     ) -> Result<(Manifest, FormatState)> {
         let index = self.seconds.verify(self.header.entries, self.start.at, window)?;
         let end = self.classifier.end;
         let to_unix = self.stats.gps().times.clone().fit();
         let anomalies = self.anomalies(index, to_unix.is_some());
-        let mut lidar_probe = self.probe.finish().finish(lidar);
-        if let Some(lidar_probe) = &mut lidar_probe {
-            lidar_probe.compare_clocks(to_unix.as_ref().map(|fit| fit.offset_nanos));
-        }
-        if let (Some(lidar_probe), Some(fit), true) =
-            (&mut lidar_probe, &to_unix, lidar.utc)
-        {
-            lidar_probe.use_own_clock(fit.offset_nanos, true, lidar.clock);
+        let mut lidar = self.probe.finish().finish(lidar_options);
+        if let Some(lidar) = &mut lidar {
+            lidar.compare_clocks(to_unix.as_ref().map(|fit| fit.offset_nanos));
+            if let Some(fit) = to_unix.as_ref().filter(|_| lidar_options.utc) {
+                lidar.use_own_clock(fit.offset_nanos, true, lidar_options.clock);
+            }
         }
         let mut manifest = Manifest {
             format: FORMAT_NAME.into(),
@@ -54,14 +53,14 @@ impl ManifestBuilder {
             clock: Clock { zero: ClockZero::ProgramStart, to_unix },
             time: self.time(),
             metadata: self.metadata(index),
-            damage: self.gaps.clone(),
+            damage: self.damage.clone(),
             remarks: anomalies.iter().map(|anomaly| anomaly.text.clone()).collect(),
             format_state: String::new(),
         };
         manifest.parts = self.parts.finish(end);
         let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
         let packets = packets.map(|index| TopicId(index as u32));
-        let points = packets.zip(lidar_probe.as_ref()).and_then(|(packets, lidar)| {
+        let points = packets.zip(lidar.as_ref()).and_then(|(packets, lidar)| {
             self.stats.add_points(packets, lidar, &mut manifest)
         });
         let format_state = FormatState {
@@ -70,12 +69,12 @@ impl ManifestBuilder {
             index,
             messages: (self.start.at, self.messages_end),
             has_end_mark: self.has_end_mark,
-            gaps: self.gaps,
+            gaps: self.damage,
             valid: self.stats.valid_byte(),
             broken: self.broken,
             topics: self.topics,
             points,
-            lidar: lidar_probe,
+            lidar,
             scans: None,
             anomalies,
         };
@@ -86,14 +85,14 @@ impl ManifestBuilder {
     /// Returns the topics of the messages.
     fn message_topics(&self) -> Result<Vec<Topic>> {
         let topics = self.topics.iter().zip(&self.stats.topics);
-        let topics = (0..).map(TopicId).zip(topics).map(|(id, (kind, counted))| {
+        let topics = (0..).map(TopicId).zip(topics).map(|(id, (kind, stats))| {
             let times = self.seconds.topic(id);
             let mut topic = kind.topic()?;
-            topic.records = Some(counted.records);
-            topic.bytes = Some(counted.bytes);
-            topic.time = times.span.map(range);
+            topic.records = Some(stats.records);
+            topic.bytes = Some(stats.bytes);
+            topic.time = times.range.map(time_range);
             topic.implausible_times = times.outliers;
-            self.stats.add_metadata(*kind, counted, &mut topic);
+            self.stats.add_metadata(*kind, stats, &mut topic);
             Ok(topic)
         });
         topics.collect()
@@ -101,69 +100,60 @@ impl ManifestBuilder {
 
     fn metadata(&self, index: IndexStatus) -> BTreeMap<String, Value> {
         let bytes = self.start.size_field.header_bytes();
-        let [after, whole] = self.start.votes;
+        let [messages_if_17, messages_if_21] = self.start.consecutive_messages;
         let size_field = format!(
-            "includes {bytes} bytes of header ({after} consecutive messages if \
-             it is 17, {whole} if it is 21)"
+            "includes {bytes} bytes of header ({messages_if_17} consecutive messages if \
+             it is 17, {messages_if_21} if it is 21)"
         );
-        let seconds = self.seconds.len();
-        let entries = self.header.entries;
-        let some = |entries: u64| match entries {
+        let format_entries = |entries: u64| match entries {
             1 => "1 entry".to_owned(),
             _ => format!("{entries} entries"),
         };
+        let declared = format_entries(self.header.entries.into());
+        let rebuilt = format_entries(self.seconds.len());
         let index = match index {
-            IndexStatus::Verified => format!("verified, {}", some(entries.into())),
-            IndexStatus::Missing => format!("missing; rebuilt, {}", some(seconds)),
-            IndexStatus::Short => {
-                format!("short, {}; rebuilt, {}", some(entries.into()), some(seconds))
-            }
-            IndexStatus::Unsorted => {
-                format!("unsorted; rebuilt, {}", some(seconds))
-            }
-            IndexStatus::Stale => {
-                format!("stale, {}; rebuilt, {}", some(entries.into()), some(seconds))
-            }
+            IndexStatus::Verified => format!("verified, {declared}"),
+            IndexStatus::Missing => format!("missing; rebuilt, {rebuilt}"),
+            IndexStatus::Short => format!("short, {declared}; rebuilt, {rebuilt}"),
+            IndexStatus::Unsorted => format!("unsorted; rebuilt, {rebuilt}"),
+            IndexStatus::Stale => format!("stale, {declared}; rebuilt, {rebuilt}"),
         };
-        let is_cut = self.gaps.last().is_some_and(|gap| {
-            gap.bytes.end == self.classifier.end
-                && gap.kind == logtool_core::DamageKind::Truncated
+        let is_truncated = self.damage.last().is_some_and(|damage| {
+            damage.bytes.end == self.classifier.end
+                && damage.kind == DamageKind::Truncated
         });
-        let end = match (self.has_end_mark, is_cut) {
+        let end = match (self.has_end_mark, is_truncated) {
             (true, _) => "0xffffffff",
             (false, true) => "inside a message",
             (false, false) => "end of the file",
         };
-        let text = |text: String| Value::Text(text);
+        let version = format!("{}.{}", self.header.major, self.header.minor);
         BTreeMap::from([
-            (
-                MetadataKey::FormatVersion.into(),
-                text(format!("{}.{}", self.header.major, self.header.minor)),
-            ),
-            (MetadataKey::SizeField.into(), text(size_field)),
-            (MetadataKey::Index.into(), text(index)),
-            (MetadataKey::End.into(), text(end.into())),
+            (MetadataKey::FormatVersion.into(), Value::Text(version)),
+            (MetadataKey::SizeField.into(), Value::Text(size_field)),
+            (MetadataKey::Index.into(), Value::Text(index)),
+            (MetadataKey::End.into(), Value::Text(end.into())),
             (MetadataKey::Packets.into(), Value::UInt(self.stats.packets)),
         ])
     }
 
     /// Returns the range of the accepted times.
     fn time(&self) -> Option<TimeRange> {
-        self.seconds.span().map(range)
+        self.seconds.range().map(time_range)
     }
 }
 
-/// Returns the time range from `least` to `most`, in milliseconds.
-fn range((least, most): (f64, f64)) -> TimeRange {
+/// Returns the time range from `earliest` to `latest`, in milliseconds.
+fn time_range((earliest, latest): (f64, f64)) -> TimeRange {
     let timestamp_range =
         |millis| TimeRange::from_timestamp(program_clock::from_millis(millis));
-    timestamp_range(least).cover(&timestamp_range(most))
+    timestamp_range(earliest).cover(&timestamp_range(latest))
 }
 
 impl Stats {
     /// Returns the validity byte of valid messages.
     pub(super) fn valid_byte(&self) -> u8 {
-        if self.valid.messages == 0 && self.valid_digit.messages > 0 {
+        if self.marked_valid.messages == 0 && self.marked_digit.messages > 0 {
             VALID_DIGIT
         } else {
             VALID
@@ -176,15 +166,15 @@ impl Stats {
     }
 
     /// Returns the statistics of valid messages.
-    fn valid_messages(&self) -> Validity {
-        if self.valid_byte() == VALID { self.valid } else { self.valid_digit }
+    fn valid_messages(&self) -> ValidityStats {
+        if self.valid_byte() == VALID { self.marked_valid } else { self.marked_digit }
     }
 
     /// Returns the number of invalid messages that have packets.
     fn invalid_with_packets(&self) -> u64 {
         match self.valid_byte() {
-            VALID => self.valid_digit.with_packets + self.other_values.with_packets,
-            _ => self.other_values.with_packets,
+            VALID => self.marked_digit.with_packets + self.marked_other.with_packets,
+            _ => self.marked_other.with_packets,
         }
     }
 
@@ -217,24 +207,24 @@ impl Stats {
         let parts = manifest.parts.iter_mut();
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
-        manifest.time_margins.insert(id, points::time_margin(lidar, self.most_packets));
+        manifest.time_margins.insert(id, points::time_margin(lidar, self.max_packets));
         manifest.remarks.extend(lidar.warnings());
         Some(id)
     }
 
-    /// Adds what is known about the messages of `kind` to the metadata of `topic`.
-    fn add_metadata(&self, kind: TopicKind, counted: &TopicStats, topic: &mut Topic) {
+    /// Adds the properties of the messages of `kind` to the metadata of `topic`.
+    fn add_metadata(&self, kind: TopicKind, stats: &TopicStats, topic: &mut Topic) {
         let has_invalid = match self.valid_byte() {
-            VALID => counted.digit + counted.other_values > 0,
-            _ => counted.other_values > 0,
+            VALID => stats.marked_digit + stats.marked_other > 0,
+            _ => stats.marked_other > 0,
         };
         if has_invalid {
             topic.set_valid_row_value(self.valid_byte());
         }
         match kind {
             TopicKind::Pose => {
-                if let Some(order) = self.attitudes.order() {
-                    topic.metadata.insert(quaternion_order::KEY.to_owned(), order);
+                if let Some(order) = self.attitudes.describe_order() {
+                    topic.metadata.insert(QUATERNION_ORDER.to_owned(), order);
                 }
             }
             TopicKind::Gps => {

@@ -17,21 +17,28 @@ pub(super) const EXAMINED_BYTES: usize = HEADER_LEN + 80;
 
 /// The maximum number of index entries that are used: 36 hours.
 const MAX_ENTRIES: usize = 1 << 17;
-/// The seconds of the index are grouped to ranges of about this number of bytes, with at
-/// most `MAX_MESSAGES` messages.
+
+/// The minimum length of the ranges that tasks read. They consist of seconds of the index.
 const RANGE_BYTES: u64 = 16 << 20;
+
+/// The maximum number of messages of a range whose headers are read.
 const MAX_MESSAGES: usize = 1 << 14;
+
 /// If messages are shorter than this on average, a disk reads all bytes faster than it
-/// seeks to each message. The source is then asked to prefetch `PREFETCH_BYTES` bytes.
+/// seeks to each message, so the source is asked to prefetch.
 const DENSE_BYTES: u64 = 128 << 10;
+
+/// The number of bytes that the source is asked to prefetch.
 const PREFETCH_BYTES: u64 = 64 << 20;
-/// The bytes that are read at once. They often include the header of the next message.
+
+/// The number of bytes that are read at once. They often include the header of the next
+/// message.
 const READ_BYTES: u64 = 1 << 10;
 
-/// The headers of the messages of a log, starting at the seconds in its index.
+/// Reads the headers of messages ahead, starting at the seconds in the index of the log.
 ///
-/// They are only an optimization: there are none where the index is wrong or anything is
-/// damaged, and none in a pool of one thread.
+/// This is only an optimization: no headers are read ahead where the index is wrong or
+/// messages are damaged, nor in a pool of one thread.
 pub(super) struct HeaderReadAhead {
     source: Arc<dyn Source>,
     classifier: MessageClassifier,
@@ -43,14 +50,14 @@ pub(super) struct HeaderReadAhead {
     entries: Bytes,
     /// The position before which no further headers are needed.
     reached: u64,
-    at_work: TaskQueue<HeaderBatch>,
-    /// The number of submitted tasks.
-    submitted: usize,
-    width: usize,
+    tasks: TaskQueue<HeaderBatch>,
+    /// The number of submitted tasks whose results were not taken.
+    pending_tasks: usize,
+    max_pending_tasks: usize,
     batch: HeaderBatch,
 }
 
-/// The headers of some consecutive messages.
+/// The first bytes of some consecutive messages.
 #[derive(Default)]
 struct HeaderBatch {
     /// The positions of the messages.
@@ -72,8 +79,8 @@ impl HeaderReadAhead {
         start: LogStart,
     ) -> Result<Self> {
         let threads = rayon::current_num_threads();
-        let index = FILE_HEADER_LEN as u64
-            ..start.at.min((FILE_HEADER_LEN + 8 * MAX_ENTRIES) as u64);
+        let max_index_end = (FILE_HEADER_LEN + 8 * MAX_ENTRIES) as u64;
+        let index = FILE_HEADER_LEN as u64..start.at.min(max_index_end);
         let entries = if threads > 1 { source.read_at(index)? } else { Bytes::new() };
         Ok(Self {
             source: source.clone(),
@@ -82,65 +89,71 @@ impl HeaderReadAhead {
             prefetched: start.at,
             entries,
             reached: start.at,
-            at_work: TaskQueue::with_width(threads + 1),
-            submitted: 0,
-            width: threads + 1,
+            tasks: TaskQueue::with_width(threads + 1),
+            pending_tasks: 0,
+            max_pending_tasks: threads + 1,
             batch: HeaderBatch::default(),
         })
     }
 
-    /// Returns the first [`EXAMINED_BYTES`] bytes of the message at `at`, if they were read ahead.
-    /// `at` must not decrease. `messages` is the number of messages before it.
-    pub(super) fn head_at(&mut self, at: u64, messages: u64) -> Option<Bytes> {
-        let is_dense = (at - self.start) / DENSE_BYTES < messages;
+    /// Returns the first [`EXAMINED_BYTES`] bytes of the message at `at`, if they were read
+    /// ahead. `at` must not decrease from call to call. `messages_before` is the number of
+    /// messages before `at`.
+    pub(super) fn first_bytes_at(
+        &mut self,
+        at: u64,
+        messages_before: u64,
+    ) -> Option<Bytes> {
+        let is_dense = (at - self.start) / DENSE_BYTES < messages_before;
         if is_dense && at.saturating_add(PREFETCH_BYTES / 2) > self.prefetched {
             let prefetch_end = at.saturating_add(PREFETCH_BYTES);
             self.source.will_peek(self.prefetched.max(at)..prefetch_end);
             self.prefetched = prefetch_end;
         }
         loop {
-            if let Some(header) = self.batch.at(at) {
-                return header;
+            if let Some(first_bytes) = self.batch.first_bytes_at(at) {
+                return first_bytes;
             }
             self.reached = self.reached.max(at);
-            self.submit();
-            self.batch = self.at_work.wait()?;
-            self.submitted -= 1;
+            self.submit_tasks();
+            self.batch = self.tasks.wait()?;
+            self.pending_tasks -= 1;
         }
     }
 
     /// Submits tasks that read the next headers.
-    fn submit(&mut self) {
-        while self.submitted < self.width
-            && let Some(range) = self.next()
+    fn submit_tasks(&mut self) {
+        while self.pending_tasks < self.max_pending_tasks
+            && let Some(range) = self.next_range()
         {
             let (source, classifier) = (self.source.clone(), self.classifier);
-            self.at_work.push(move || HeaderBatch::read(&*source, classifier, range));
-            self.submitted += 1;
+            self.tasks.push(move || HeaderBatch::read(&*source, classifier, range));
+            self.pending_tasks += 1;
         }
     }
 
-    /// Returns the next range, from the start of a second to that of another.
-    fn next(&mut self) -> Option<Range<u64>> {
-        let mut start: Option<u64> = None;
+    /// Returns the next range, from the start of a second to that of a later one.
+    fn next_range(&mut self) -> Option<Range<u64>> {
+        let mut range_start: Option<u64> = None;
         while let Some(entry) = self.entries.first_chunk() {
             let entry = u64::from_le_bytes(*entry);
             if (self.reached..self.classifier.end).contains(&entry) {
-                let from = *start.get_or_insert(entry);
-                if entry.saturating_sub(from) >= RANGE_BYTES {
+                let start = *range_start.get_or_insert(entry);
+                if entry.saturating_sub(start) >= RANGE_BYTES {
                     self.reached = entry;
-                    return Some(from..entry);
+                    return Some(start..entry);
                 }
             }
             self.entries.advance(8);
         }
         self.reached = self.classifier.end;
-        start.map(|from| from..self.classifier.end)
+        range_start.map(|start| start..self.classifier.end)
     }
 }
 
 impl HeaderBatch {
-    /// Reads the headers of consecutive messages in `range`. Stops at the first anomaly.
+    /// Reads the first bytes of consecutive messages in `range`. Stops at the first message
+    /// that is not ordinary.
     fn read(
         source: &dyn Source,
         classifier: MessageClassifier,
@@ -156,27 +169,28 @@ impl HeaderBatch {
                 };
                 (buffer, buffer_at, skip) = (read, at, 0);
             }
-            let Some(header) = buffer.get(skip..skip + EXAMINED_BYTES) else { break };
-            let Classification::Message(message) = classifier.classify(at, header)
+            let first_bytes = buffer.get(skip..skip + EXAMINED_BYTES);
+            let Some(first_bytes) = first_bytes else { break };
+            let Classification::Message(message) = classifier.classify(at, first_bytes)
             else {
                 break;
             };
             positions.push(at);
-            bytes.extend_from_slice(header);
+            bytes.extend_from_slice(first_bytes);
             at += message.len;
         }
         Self { positions, bytes: bytes.into(), passed: 0 }
     }
 
-    /// Returns the header of the message at `at`, `Some(None)` if it was not read ahead,
-    /// or `None` if all headers are before `at`.
-    fn at(&mut self, at: u64) -> Option<Option<Bytes>> {
-        let rest = self.positions.get(self.passed..).unwrap_or_default();
-        let before = rest.iter().take_while(|position| **position < at).count();
+    /// Returns the first bytes of the message at `at`, `Some(None)` if they were not read
+    /// ahead, or `None` if all messages of the batch are before `at`.
+    fn first_bytes_at(&mut self, at: u64) -> Option<Option<Bytes>> {
+        let remaining = self.positions.get(self.passed..).unwrap_or_default();
+        let before = remaining.iter().take_while(|position| **position < at).count();
         self.passed += before;
-        let position = rest.get(before)?;
-        let from = EXAMINED_BYTES * self.passed;
-        Some((*position == at).then(|| self.bytes.slice(from..from + EXAMINED_BYTES)))
+        let position = remaining.get(before)?;
+        let start = EXAMINED_BYTES * self.passed;
+        Some((*position == at).then(|| self.bytes.slice(start..start + EXAMINED_BYTES)))
     }
 }
 
@@ -193,8 +207,8 @@ mod tests {
 
     const SECONDS: u32 = 60;
 
-    /// Creates a log of one minute and 30 MB, and returns it with the positions of its
-    /// messages, which follow from their lengths.
+    /// Returns a log of one minute and 30 MB, and the positions of its messages, which follow
+    /// from their lengths.
     fn log() -> (Vec<u8>, Vec<u64>) {
         let options = WriterOptions { seconds: SECONDS, ..WriterOptions::default() };
         let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -222,18 +236,20 @@ mod tests {
         let source: Arc<dyn Source> = Arc::new(Bytes::copy_from_slice(bytes));
         let size_field = SizeField::AfterItself;
         let classifier = MessageClassifier { size_field, end: bytes.len() as u64 };
-        let start = LogStart { at: positions[0], size_field, votes: [0, 0] };
+        let start =
+            LogStart { at: positions[0], size_field, consecutive_messages: [0, 0] };
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut heads = HeaderReadAhead::new(&source, classifier, start).unwrap();
-            let read_ahead = iter::zip(0.., positions).map(|(messages, position)| {
-                let head = heads.head_at(*position, messages);
+            let mut reader = HeaderReadAhead::new(&source, classifier, start).unwrap();
+            let messages = iter::zip(0.., positions);
+            let is_read_ahead = messages.map(|(messages_before, position)| {
+                let read = reader.first_bytes_at(*position, messages_before);
                 let at = *position as usize;
-                head.inspect(|head| assert_eq!(**head, bytes[at..at + EXAMINED_BYTES]))
-                    .is_some()
+                let expected = &bytes[at..bytes.len().min(at + EXAMINED_BYTES)];
+                read.inspect(|read| assert_eq!(**read, *expected)).is_some()
             });
-            read_ahead.collect()
+            is_read_ahead.collect()
         })
     }
 
@@ -245,26 +261,26 @@ mod tests {
             // The last message has fewer than `EXAMINED_BYTES` bytes.
             let (last, others) = read_ahead.split_last().unwrap();
             assert!(
-                others.iter().all(|read_ahead| *read_ahead) && !last,
+                others.iter().all(|is_read_ahead| *is_read_ahead) && !last,
                 "{threads}: {read_ahead:?}"
             );
         }
-        assert!(read_ahead(&bytes, &positions, 1).iter().all(|read_ahead| !read_ahead));
+        let with_one_thread = read_ahead(&bytes, &positions, 1);
+        assert!(with_one_thread.iter().all(|is_read_ahead| !is_read_ahead));
     }
 
     #[test]
     fn wrong_index_or_damage_never_yields_wrong_headers() {
-        let (whole, positions) = log();
-        // Damage one message: the headers up to the next range of the index are lost.
-        let mut damaged = whole.clone();
+        let (sound, positions) = log();
+        // Damage one message: the headers up to the next range of the index are not read.
+        let mut damaged = sound.clone();
         let broken = positions[700] as usize;
         damaged[broken..broken + HEADER_LEN].fill(0);
-        let damaged_heard = read_ahead(&damaged, &positions, 2);
-        let count = damaged_heard.iter().filter(|read_ahead| **read_ahead).count();
-        assert!(
-            damaged_heard[..700].iter().all(|read_ahead| *read_ahead)
-                && !damaged_heard[700]
-        );
+        let read_ahead_damaged = read_ahead(&damaged, &positions, 2);
+        let (before, after) = read_ahead_damaged.split_at(700);
+        assert!(before.iter().all(|is_read_ahead| *is_read_ahead) && !after[0]);
+        let count =
+            read_ahead_damaged.iter().filter(|is_read_ahead| **is_read_ahead).count();
         assert!((700..positions.len() - 1).contains(&count), "{count}");
         // Entries that are unordered, far outside the file, or inside messages.
         let mut number = 1_u64;
@@ -273,7 +289,7 @@ mod tests {
             number >> 24
         };
         for turn in 0..20 {
-            let mut bytes = whole.clone();
+            let mut bytes = sound.clone();
             for entry in
                 bytes[FILE_HEADER_LEN..positions[0] as usize].chunks_exact_mut(8)
             {
@@ -281,7 +297,7 @@ mod tests {
                     0 => next() << 23,
                     1 => positions[next() as usize % positions.len()],
                     2 => 0,
-                    _ => next() % whole.len() as u64,
+                    _ => next() % sound.len() as u64,
                 };
                 entry.copy_from_slice(&value.to_le_bytes());
             }

@@ -52,21 +52,27 @@ impl PositionStats {
     pub(crate) fn describe_invalid(&self) -> Option<String> {
         let PositionCounts { total, invalid, in_minutes } = *self.counts();
         let are_in_minutes = self.are_in_minutes();
-        let some = match (if are_in_minutes { in_minutes } else { invalid }, total) {
-            (0, _) => return None,
-            (1, 1) => "the position".to_owned(),
-            (some, _) if some == total => format!("all {total} positions"),
-            (some, _) => format!("{some} of {total} positions"),
+        let count = if are_in_minutes { in_minutes } else { invalid };
+        let positions = match count {
+            0 => return None,
+            1 if total == 1 => "the position".to_owned(),
+            _ if count == total => format!("all {total} positions"),
+            _ => format!("{count} of {total} positions"),
         };
         Some(if are_in_minutes {
             format!(
-                "{some} cannot be degrees: decoded as degrees and minutes, ddmm.mmmm"
+                "{positions} cannot be degrees: decoded as degrees and minutes, ddmm.mmmm"
             )
+        } else if count == total {
+            format!("{positions} cannot be degrees: dropped from tracks")
         } else {
-            format!("{some} cannot be degrees, unlike the others: dropped from tracks")
+            format!(
+                "{positions} cannot be degrees, unlike the others: dropped from tracks"
+            )
         })
     }
 
+    /// Returns the counts that decide about the unit.
     fn counts(&self) -> &PositionCounts {
         if self.with_fix.total > 0 { &self.with_fix } else { &self.without_fix }
     }
@@ -76,45 +82,46 @@ impl PositionStats {
 mod tests {
     use super::*;
 
-    fn positions(total: &[(f64, f64, i32)]) -> PositionStats {
-        let mut positions = PositionStats::default();
-        for (latitude, longitude, quality) in total.iter().copied() {
+    /// Returns the statistics of these latitudes, longitudes and qualities.
+    fn stats(positions: &[(f64, f64, i32)]) -> PositionStats {
+        let mut stats = PositionStats::default();
+        for (latitude, longitude, quality) in positions.iter().copied() {
             let gps = Gps { latitude, longitude, quality, ..Gps::default() };
-            positions.observe(&gps);
+            stats.observe(&gps);
         }
-        positions
+        stats
+    }
+
+    #[test]
+    fn only_position_is_not_compared_with_others() {
+        let description = stats(&[(5_075.0, 733.5, 1)]).describe_invalid().unwrap();
+        assert_eq!(description, "the position cannot be degrees: dropped from tracks");
     }
 
     #[test]
     fn single_impossible_position_is_an_outlier() {
-        let good = (-33.9, -70.6, 1);
-        let total = positions(&[good, good, good, (-33.9, 999.0, 1)]);
-        assert!(!total.are_in_minutes());
-        assert!(
-            total
-                .describe_invalid()
-                .unwrap()
-                .starts_with("1 of 4 positions cannot be degrees")
-        );
+        let plausible = (-33.9, -70.6, 1);
+        let one_invalid = stats(&[plausible, plausible, plausible, (-33.9, 999.0, 1)]);
+        assert!(!one_invalid.are_in_minutes());
+        let description = one_invalid.describe_invalid().unwrap();
+        assert!(description.starts_with("1 of 4 positions cannot be degrees"));
         // A receiver without a fix may report any value.
-        let total = positions(&[(5_021.8, 733.5, 0), (5_021.8, 733.5, 0), good]);
-        assert_eq!((total.are_in_minutes(), total.describe_invalid()), (false, None));
+        let without_fix = (5_021.8, 733.5, 0);
+        let only_one_fix = stats(&[without_fix, without_fix, plausible]);
+        assert!(!only_one_fix.are_in_minutes());
+        assert_eq!(only_one_fix.describe_invalid(), None);
     }
 
     #[test]
     fn most_positions_decide_between_degrees_and_minutes() {
         // Koblenz: 50.36 N, 7.56 E.
-        let total =
-            positions(&[(5_021.8, 733.5, 1), (5_021.8, 733.5, 2), (0.0, 0.0, 1)]);
-        assert!(total.are_in_minutes());
-        assert!(
-            total
-                .describe_invalid()
-                .unwrap()
-                .starts_with("all 2 positions cannot be degrees")
-        );
+        let in_minutes =
+            stats(&[(5_021.8, 733.5, 1), (5_021.8, 733.5, 2), (0.0, 0.0, 1)]);
+        assert!(in_minutes.are_in_minutes());
+        let description = in_minutes.describe_invalid().unwrap();
+        assert!(description.starts_with("all 2 positions cannot be degrees"));
         // Minutes are below 60.
-        assert!(!positions(&[(5_075.0, 733.5, 1)]).are_in_minutes());
-        assert!(positions(&[(5_021.8, 733.5, 0)]).are_in_minutes());
+        assert!(!stats(&[(5_075.0, 733.5, 1)]).are_in_minutes());
+        assert!(stats(&[(5_021.8, 733.5, 0)]).are_in_minutes());
     }
 }

@@ -8,8 +8,9 @@ use logtool_core::Topic;
 
 use crate::vel::message::Pose;
 
-/// The factor by which one order must be more level than the other.
-const CLEAR: f64 = 4.0;
+/// The minimum ratio between the deviations from level of both orders. With a lower ratio,
+/// the order is unknown.
+const MIN_RATIO: f64 = 4.0;
 
 /// Statistics of the attitudes of a log.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,30 +33,30 @@ impl QuaternionStats {
         }
     }
 
-    /// Returns the order and the reason, or `None` without attitudes.
-    pub(crate) fn order(&self) -> Option<String> {
+    /// Describes the order and the reason for it, or returns `None` without attitudes.
+    pub(crate) fn describe_order(&self) -> Option<String> {
         if self.count == 0 {
             return None;
         }
         let mean = self.squares.map(|sum| sum / self.count as f64);
-        let (first, last) = (mean[1] + mean[2], mean[0] + mean[1]);
-        let order = if last * CLEAR < first {
+        let (if_first, if_last) = (mean[1] + mean[2], mean[0] + mean[1]);
+        let order = if if_last * MIN_RATIO < if_first {
             QuaternionOrder::ScalarLast.components()
-        } else if first * CLEAR < last {
+        } else if if_first * MIN_RATIO < if_last {
             QuaternionOrder::ScalarFirst.components()
         } else {
             "unknown"
         };
         Some(format!(
-            "{order} (mean x2 + y2 is {first:.4} if the scalar is first, {last:.4} if \
-             it is last; {} attitudes)",
+            "{order} (mean x2 + y2 is {if_first:.4} if the scalar is first, {if_last:.4} \
+             if it is last; {} attitudes)",
             self.count
         ))
     }
 }
 
 /// The metadata key of the order and the reason for it.
-pub(crate) const KEY: &str = "quaternion_order";
+pub(crate) const QUATERNION_ORDER: &str = "quaternion_order";
 
 /// The order of the four components of an attitude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +70,13 @@ pub enum QuaternionOrder {
 impl QuaternionOrder {
     /// Returns the order of the attitudes of `topic`, or `None` if it is unknown.
     pub fn from_topic(topic: &Topic) -> Option<Self> {
-        let text = topic.metadata.get(KEY)?;
+        let description = topic.metadata.get(QUATERNION_ORDER)?;
         [Self::ScalarFirst, Self::ScalarLast]
             .into_iter()
-            .find(|order| text.starts_with(order.components()))
+            .find(|order| description.starts_with(order.components()))
     }
 
+    /// Returns the names of the components in this order.
     fn components(self) -> &'static str {
         match self {
             Self::ScalarFirst => "w, x, y, z",
@@ -92,8 +94,8 @@ mod tests {
         for quaternion in quaternions {
             attitudes.observe(&Pose { quaternion, acceleration: [0.0; 3] });
         }
-        let order = attitudes.order().unwrap();
-        order.split_once(" (").unwrap().0.to_owned()
+        let description = attitudes.describe_order().unwrap();
+        description.split_once(" (").unwrap().0.to_owned()
     }
 
     #[test]
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_unknown_without_turns_if_both_orders_fit() {
+    fn order_of_identical_attitudes_is_known_only_if_one_order_is_level() {
         assert_eq!(order([[1.0, 0.0, 0.0, 0.0]; 2]), "w, x, y, z");
         assert_eq!(order([[0.0, 0.0, 0.0, 1.0]; 2]), "unknown");
     }

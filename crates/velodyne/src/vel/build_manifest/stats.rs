@@ -4,14 +4,17 @@ use logtool_core::TopicId;
 
 use crate::vel::{
     build_manifest::{
-        payload_len, position_unit::PositionStats, quaternion_order::QuaternionStats,
+        packets_in, position_unit::PositionStats, quaternion_order::QuaternionStats,
     },
     classifier::MessageExtent,
-    decode::{image, topics::TopicKind},
+    decode::{
+        image,
+        topics::{TopicKind, payload_len},
+    },
     message::{Gps, Pose},
     program_clock,
     utc::GpsTimes,
-    wire::{self, VALID, VALID_DIGIT},
+    wire::{VALID, VALID_DIGIT},
 };
 
 /// Statistics of a log.
@@ -20,17 +23,20 @@ pub(super) struct Stats {
     pub(super) topics: Vec<TopicStats>,
     pub(super) packets: u64,
     /// The maximum number of packets in a message.
-    pub(super) most_packets: u64,
-    /// The messages with each validity byte.
-    pub(super) valid: Validity,
-    pub(super) valid_digit: Validity,
-    pub(super) other_values: Validity,
+    pub(super) max_packets: u64,
+    /// The messages that are marked with the letter `I`.
+    pub(super) marked_valid: ValidityStats,
+    /// The messages that are marked with the digit `1`.
+    pub(super) marked_digit: ValidityStats,
+    /// The messages with another validity byte.
+    pub(super) marked_other: ValidityStats,
+    /// The GPS messages that are marked with the letter `I`.
     pub(super) gps: GpsStats,
-    /// The statistics of messages that are marked with the digit `1`.
+    /// The GPS messages that are marked with the digit `1`.
     pub(super) gps_digit: GpsStats,
-    /// Images whose encoding or size differs from their header.
+    /// The number of images whose encoding or size differs from their header.
     pub(super) invalid_images: u64,
-    /// Messages whose length differs from the declared one.
+    /// The number of messages whose length differs from the declared one.
     pub(super) wrong_lengths: u64,
     pub(super) attitudes: QuaternionStats,
 }
@@ -45,18 +51,19 @@ pub(super) struct GpsStats {
 }
 
 /// Statistics of a topic.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TopicStats {
     pub(super) records: u64,
     pub(super) bytes: u64,
-    /// Records that are marked with the digit, and records with any other invalid mark.
-    pub(super) digit: u64,
-    pub(super) other_values: u64,
+    /// The number of records that are marked with the digit `1`.
+    pub(super) marked_digit: u64,
+    /// The number of records that are marked neither with the letter `I` nor the digit.
+    pub(super) marked_other: u64,
 }
 
-/// Statistics of the messages with one validity byte.
+/// Statistics of the messages with one mark of validity.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Validity {
+pub(super) struct ValidityStats {
     pub(super) messages: u64,
     pub(super) with_packets: u64,
     pub(super) bytes_with_packets: u64,
@@ -65,12 +72,12 @@ pub(super) struct Validity {
 impl Stats {
     /// Returns the number of messages.
     pub(super) fn messages(&self) -> u64 {
-        let all = [self.valid, self.valid_digit, self.other_values];
-        all.iter().map(|validity| validity.messages).sum()
+        let all = [self.marked_valid, self.marked_digit, self.marked_other];
+        all.iter().map(|stats| stats.messages).sum()
     }
 
     /// Adds a `message` of `topic`. `data` contains the first bytes of its data.
-    pub(super) fn message(
+    pub(super) fn add_message(
         &mut self,
         topic: TopicId,
         kind: Option<TopicKind>,
@@ -79,33 +86,30 @@ impl Stats {
     ) {
         let time = program_clock::from_millis(message.header.millis);
         if self.topics.len() <= topic.index() {
-            let none = TopicStats { records: 0, bytes: 0, digit: 0, other_values: 0 };
-            self.topics.resize(topic.index() + 1, none);
+            self.topics.resize(topic.index() + 1, TopicStats::default());
         }
         if let Some(stats) = self.topics.get_mut(topic.index()) {
             stats.records += 1;
             stats.bytes += payload_len(message);
             match message.header.validity {
                 VALID => {}
-                VALID_DIGIT => stats.digit += 1,
-                _ => stats.other_values += 1,
+                VALID_DIGIT => stats.marked_digit += 1,
+                _ => stats.marked_other += 1,
             }
         }
-        let validity = match message.header.validity {
-            VALID => &mut self.valid,
-            VALID_DIGIT => &mut self.valid_digit,
-            _ => &mut self.other_values,
+        let stats_of_mark = match message.header.validity {
+            VALID => &mut self.marked_valid,
+            VALID_DIGIT => &mut self.marked_digit,
+            _ => &mut self.marked_other,
         };
-        validity.messages += 1;
+        stats_of_mark.messages += 1;
         match kind {
             Some(TopicKind::Packets) => {
-                validity.with_packets += 1;
-                validity.bytes_with_packets += payload_len(message);
-                let head = (wire::HEADER_LEN + 4) as u64;
-                let packets = message.len.saturating_sub(head);
-                let packets = packets / wire::PACKET_LEN as u64;
+                stats_of_mark.with_packets += 1;
+                stats_of_mark.bytes_with_packets += payload_len(message);
+                let packets = packets_in(message.len);
                 self.packets += packets;
-                self.most_packets = self.most_packets.max(packets);
+                self.max_packets = self.max_packets.max(packets);
             }
             Some(TopicKind::Gps) => {
                 let stats = match message.header.validity {

@@ -23,8 +23,8 @@ use crate::{
 /// An image of a camera.
 #[derive(Clone, Copy, Debug)]
 pub struct CameraImage<'b> {
-    /// The header of the message.
-    pub head: ImageHeader,
+    /// The header of the image.
+    pub header: ImageHeader,
     /// The encoding of `data`: `jpeg`; `mono8` or `rgb8` for uncompressed rows of pixels;
     /// `unknown`.
     pub encoding: &'static str,
@@ -37,17 +37,17 @@ impl<'b> CameraImage<'b> {
     /// payload is too short.
     pub fn from_payload(payload: &'b [u8]) -> Option<Self> {
         let (header, data) = ImageHeader::from_data(payload.get(PREFIX_LEN..)?)?;
-        Some(Self { head: header, encoding: encoding(&header, data, data.len()), data })
+        Some(Self { header, encoding: encoding(&header, data, data.len()), data })
     }
 }
 
-/// Returns whether the data of an `ImageM`, which starts with `start`, is a JPEG or rows
-/// of pixels of the stated size.
-pub(crate) fn is_valid_image(start: &[u8]) -> bool {
-    let Some((header, len, picture)) = ImageHeader::parse_prefix(start) else {
+/// Returns whether the data of an `ImageM`, which starts with `first_bytes`, is a JPEG or
+/// rows of pixels of the stated size.
+pub(crate) fn is_valid_image(first_bytes: &[u8]) -> bool {
+    let Some((header, len, image)) = ImageHeader::parse_prefix(first_bytes) else {
         return false;
     };
-    encoding(&header, picture, len as usize) != UNKNOWN
+    encoding(&header, image, len as usize) != UNKNOWN
 }
 
 /// The name of an encoding that was not recognized.
@@ -74,19 +74,25 @@ pub(crate) fn fields() -> Vec<Field> {
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
     let is_selected = rows::selected_columns(&schema, columns)?;
-    let rows = ImageRows { wanted: is_selected.clone(), ..ImageRows::default() };
+    let rows = ImageRows { is_selected: is_selected.clone(), ..ImageRows::default() };
     Ok(RowsDecoder::decoder(&schema, &is_selected, rows))
 }
 
 /// Detects the encoding of an image of `len` bytes that starts with `data`.
 fn encoding(header: &ImageHeader, data: &[u8], len: usize) -> &'static str {
-    let len = len as i64;
-    let pixels = i64::from(header.width) * i64::from(header.height);
-    match (is_jpeg(data), header.is_compressed != 0) {
-        (true, _) => "jpeg",
-        (false, false) if pixels > 0 && len == pixels => "mono8",
-        (false, false) if pixels > 0 && pixels.checked_mul(3) == Some(len) => "rgb8",
-        _ => UNKNOWN,
+    let has_size = header.width > 0 && header.height > 0;
+    if is_jpeg(data) {
+        "jpeg"
+    } else if header.is_compressed != 0 || !has_size {
+        UNKNOWN
+    } else {
+        let len = len as i64;
+        let pixels = i64::from(header.width) * i64::from(header.height);
+        match len {
+            _ if len == pixels => "mono8",
+            _ if pixels.checked_mul(3) == Some(len) => "rgb8",
+            _ => UNKNOWN,
+        }
     }
 }
 
@@ -98,7 +104,8 @@ fn is_jpeg(data: &[u8]) -> bool {
 
 #[derive(Default)]
 struct ImageRows {
-    wanted: Vec<bool>,
+    /// Whether each column after the time is selected.
+    is_selected: Vec<bool>,
     validity: UInt8Builder,
     version: Int32Builder,
     camera: Int32Builder,
@@ -112,18 +119,18 @@ struct ImageRows {
 impl RowBuilders for ImageRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         let undecodable = DamageKind::Undecodable;
-        let header = wire::header(record.payload).ok_or(undecodable)?;
+        let message_header = wire::header(record.payload).ok_or(undecodable)?;
         let data = record.payload.get(PREFIX_LEN..).unwrap_or_default();
-        let (head, picture) = ImageHeader::from_data(data).ok_or(undecodable)?;
-        self.validity.append_value(header.validity);
-        self.version.append_value(header.version);
-        self.camera.append_value(head.camera);
-        self.is_compressed.append_value(head.is_compressed != 0);
-        self.width.append_value(head.width);
-        self.height.append_value(head.height);
-        self.encoding.append_value(encoding(&head, picture, picture.len()));
-        if self.wanted.get(7) == Some(&true) {
-            self.data.append_value(picture);
+        let (header, image) = ImageHeader::from_data(data).ok_or(undecodable)?;
+        self.validity.append_value(message_header.validity);
+        self.version.append_value(message_header.version);
+        self.camera.append_value(header.camera);
+        self.is_compressed.append_value(header.is_compressed != 0);
+        self.width.append_value(header.width);
+        self.height.append_value(header.height);
+        self.encoding.append_value(encoding(&header, image, image.len()));
+        if self.is_selected.get(7) == Some(&true) {
+            self.data.append_value(image);
         }
         Ok(1)
     }
@@ -139,12 +146,8 @@ impl RowBuilders for ImageRows {
             Arc::new(self.encoding.finish()),
             Arc::new(self.data.finish()),
         ];
-        let is_selected = self.wanted.iter();
-        columns
-            .into_iter()
-            .zip(is_selected)
-            .map(|(c, is_selected)| is_selected.then_some(c))
-            .collect()
+        let columns = columns.into_iter().zip(&self.is_selected);
+        columns.map(|(column, is_selected)| is_selected.then_some(column)).collect()
     }
 }
 
@@ -152,35 +155,39 @@ impl RowBuilders for ImageRows {
 mod tests {
     use super::*;
 
-    fn head(is_compressed: i32) -> ImageHeader {
+    fn header(is_compressed: i32) -> ImageHeader {
         ImageHeader { camera: 0, is_compressed, width: 2, height: 2 }
-    }
-
-    fn kind(is_compressed: i32, data: &[u8]) -> &'static str {
-        encoding(&head(is_compressed), data, data.len())
     }
 
     #[test]
     fn image_is_recognized_by_its_first_bytes() {
-        let begins = |is_compressed: i32, len: u32, picture: &[u8]| {
-            is_valid_image(
-                &[head(is_compressed).to_data(len), picture.to_vec()].concat(),
-            )
+        let is_valid = |is_compressed: i32, len: u32, image: &[u8]| {
+            let header = header(is_compressed).to_data(len);
+            is_valid_image(&[header, image.to_vec()].concat())
         };
-        assert!(begins(1, 9_999, &[0xff, 0xd8, 0xff, 0xe0]));
-        assert!(!begins(1, 9_999, b"\x89PNG"));
-        assert!(begins(0, 12, &[0; 3]));
-        assert!(!begins(0, 13, &[0; 3]));
-        assert!(!begins(1, 0, &[]));
+        assert!(is_valid(1, 9_999, &[0xff, 0xd8, 0xff, 0xe0]));
+        assert!(!is_valid(1, 9_999, b"\x89PNG"));
+        assert!(is_valid(0, 12, &[0; 3]));
+        assert!(!is_valid(0, 13, &[0; 3]));
+        assert!(!is_valid(1, 0, &[]));
     }
 
     #[test]
     fn encoding_is_detected_from_the_bytes() {
-        assert_eq!(kind(1, &[0xff, 0xd8, 0xff, 0xe0]), "jpeg");
-        assert_eq!(kind(0, &[0xff, 0xd8, 0xff, 0xdb]), "jpeg");
-        assert_eq!(kind(0, &[0; 4]), "mono8");
-        assert_eq!(kind(0, &[0; 12]), "rgb8");
-        assert_eq!(kind(0, &[0; 13]), "unknown");
-        assert_eq!(kind(1, &[0; 12]), "unknown");
+        let detected = |is_compressed: i32, data: &[u8]| {
+            encoding(&header(is_compressed), data, data.len())
+        };
+        assert_eq!(detected(1, &[0xff, 0xd8, 0xff, 0xe0]), "jpeg");
+        assert_eq!(detected(0, &[0xff, 0xd8, 0xff, 0xdb]), "jpeg");
+        assert_eq!(detected(0, &[0; 4]), "mono8");
+        assert_eq!(detected(0, &[0; 12]), "rgb8");
+        assert_eq!(detected(0, &[0; 13]), "unknown");
+        assert_eq!(detected(1, &[0; 12]), "unknown");
+    }
+
+    #[test]
+    fn negative_size_is_no_size_of_pixels() {
+        let header = ImageHeader { width: -2, height: -2, ..header(0) };
+        assert_eq!(encoding(&header, &[0; 4], 4), "unknown");
     }
 }

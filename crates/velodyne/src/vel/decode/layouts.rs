@@ -1,7 +1,7 @@
 //! The layouts and units of messages with a fixed length.
 //!
-//! A payload is a message without its size: validity, type, version, time, then the data
-//! as described in [`message`](crate::vel::message).
+//! A payload is a message without its size field: validity, type, version, time, then the
+//! data as described in [`message`](crate::vel::message).
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -124,14 +124,15 @@ pub(crate) fn decoder(
         trailing_bytes: TrailingBytes::Any,
     });
     let inner = LayoutDecoder::new(&layout, columns)?;
-    let unit = |column: &Arc<Field>| {
-        let named = fields.iter().find(|(name, ..)| name == column.name());
-        match named {
-            Some((.., unit)) => with_unit(Field::clone(column), unit),
-            None => Field::clone(column),
-        }
+    let column_with_unit = |column: &Arc<Field>| match fields
+        .iter()
+        .find(|(name, ..)| name == column.name())
+    {
+        Some((.., unit)) => with_unit(Field::clone(column), unit),
+        None => Field::clone(column),
     };
-    let columns: Vec<Field> = inner.schema().fields().iter().map(unit).collect();
+    let columns: Vec<Field> =
+        inner.schema().fields().iter().map(column_with_unit).collect();
     Ok(FixedDecoder { inner, schema: Arc::new(Schema::new(columns)) })
 }
 

@@ -1,4 +1,4 @@
-//! The packets of the lidar, one row each. A message contains the packets of some
+//! The undecoded packets of the lidar, one row each. A message contains the packets of some
 //! milliseconds.
 
 use arrow_array::{
@@ -14,8 +14,8 @@ use crate::{
     vel::wire::{self, PREFIX_LEN},
 };
 
-/// Returns the columns. The time is that of the message, `index` the index of the packet
-/// in it.
+/// Returns the columns after the time, which is that of the message. `index` is the index of
+/// the packet in its message.
 pub(crate) fn fields() -> Vec<Field> {
     let mut fields = vec![
         Field::new("validity", DataType::UInt8, false),
@@ -30,11 +30,11 @@ pub(crate) fn fields() -> Vec<Field> {
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
     let is_selected = rows::selected_columns(&schema, columns)?;
-    let is_wanted = |index: usize| is_selected.get(index) == Some(&true);
+    let is_column_selected = |index: usize| is_selected.get(index) == Some(&true);
     let rows = PacketRows {
-        validity: is_wanted(0).then(UInt8Builder::new),
-        version: is_wanted(1).then(Int32Builder::new),
-        index: is_wanted(2).then(UInt32Builder::new),
+        validity: is_column_selected(0).then(UInt8Builder::new),
+        version: is_column_selected(1).then(Int32Builder::new),
+        index: is_column_selected(2).then(UInt32Builder::new),
         packets: PacketColumns::new(is_selected.get(3..).unwrap_or_default()),
     };
     Ok(RowsDecoder::decoder(&schema, &is_selected, rows))
@@ -62,8 +62,8 @@ impl RowBuilders for PacketRows {
     }
 
     fn finish(&mut self) -> Vec<Option<ArrayRef>> {
-        let own_columns =
+        let message_columns =
             [take(&mut self.validity), take(&mut self.version), take(&mut self.index)];
-        own_columns.into_iter().chain(self.packets.finish()).collect()
+        message_columns.into_iter().chain(self.packets.finish()).collect()
     }
 }

@@ -28,13 +28,14 @@ pub(crate) fn fields() -> Vec<Field> {
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
     let is_selected = rows::selected_columns(&schema, columns)?;
-    let rows = RawRows { wanted: is_selected.clone(), ..RawRows::default() };
+    let rows = RawRows { is_selected: is_selected.clone(), ..RawRows::default() };
     Ok(RowsDecoder::decoder(&schema, &is_selected, rows))
 }
 
 #[derive(Default)]
 struct RawRows {
-    wanted: Vec<bool>,
+    /// Whether each column after the time is selected.
+    is_selected: Vec<bool>,
     validity: UInt8Builder,
     kind: UInt32Builder,
     version: Int32Builder,
@@ -47,7 +48,7 @@ impl RowBuilders for RawRows {
         self.validity.append_value(header.validity);
         self.kind.append_value(header.kind);
         self.version.append_value(header.version);
-        if self.wanted.get(3) == Some(&true) {
+        if self.is_selected.get(3) == Some(&true) {
             self.data
                 .append_value(record.payload.get(PREFIX_LEN..).unwrap_or_default());
         }
@@ -61,11 +62,7 @@ impl RowBuilders for RawRows {
             Arc::new(self.version.finish()),
             Arc::new(self.data.finish()),
         ];
-        let is_selected = self.wanted.iter();
-        columns
-            .into_iter()
-            .zip(is_selected)
-            .map(|(c, is_selected)| is_selected.then_some(c))
-            .collect()
+        let columns = columns.into_iter().zip(&self.is_selected);
+        columns.map(|(column, is_selected)| is_selected.then_some(column)).collect()
     }
 }

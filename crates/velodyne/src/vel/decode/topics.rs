@@ -35,7 +35,7 @@ pub(crate) enum TopicKind {
     OtherRaw,
 }
 
-/// The encoding of the payloads: messages without their sizes.
+/// The encoding of the payloads: messages without their size fields.
 pub(crate) const ENCODING: &str = "vel";
 
 /// The type of the messages with images.
@@ -50,18 +50,18 @@ impl TopicKind {
     /// Returns the topic of `message`.
     pub(crate) fn for_message(message: &MessageExtent) -> Self {
         let header = &message.header;
-        let can_hold = wire::can_hold(header.kind, message.data_len());
+        let has_possible_len = wire::is_possible_len(header.kind, message.data_len());
         match header.kind {
             kind::OBD if message.fits => Self::Obd,
             kind::GPS if message.fits => Self::Gps,
-            kind::IMAGE if message.fits || can_hold => Self::Image,
+            kind::IMAGE if message.fits || has_possible_len => Self::Image,
             kind::POSE if message.fits => Self::Pose,
-            kind::VELODYNE if message.fits || can_hold => Self::Packets,
+            kind::VELODYNE if message.fits || has_possible_len => Self::Packets,
             kind => Self::Raw { kind, version: header.version },
         }
     }
 
-    /// Returns the topic without records.
+    /// Returns the topic of these messages, without records.
     pub(crate) fn topic(self) -> Result<Topic> {
         let (name, type_name, definition) = match self {
             Self::Obd => ("obd", "OBDDataM", layouts::definition(layouts::OBD)),

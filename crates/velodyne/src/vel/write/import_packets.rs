@@ -25,14 +25,17 @@ use crate::{
     },
 };
 
-/// The encoding and the type of the topics whose records are data packets.
+/// The encoding of the topics whose records are data packets.
 const ENCODING: &str = "velodyne";
+
+/// The type of the topics of a capture whose records are data packets.
 const TYPE_NAME: &str = "data packet";
 
-/// The ROS messages that contain packets, and the suffix of the topics that are derived
-/// from them.
-const SCAN: &str = "velodyne_msgs/VelodyneScan";
-const PACKETS: &str = "/packets";
+/// The type of the ROS messages that contain packets.
+const ROS_SCAN: &str = "velodyne_msgs/VelodyneScan";
+
+/// The suffix of the topics that are derived from ROS messages with packets.
+const ROS_PACKETS_SUFFIX: &str = "/packets";
 
 const MILLISECOND: i64 = 1_000_000;
 const SECOND: i64 = 1_000_000_000;
@@ -43,12 +46,12 @@ pub(crate) struct PacketImporter<W> {
     packets: TopicId,
     /// Whether the clock of the source log counts from 1970.
     is_unix: bool,
-    /// The start of the program, on the clock of the source log. It is known after the
-    /// first packet.
-    start: Option<i64>,
+    /// The time at which the program clock is zero, on the clock of the source log. It is
+    /// known after the first packet.
+    program_start: Option<i64>,
     remarks: Vec<String>,
-    /// Records in the topic of the packets that are not packets.
-    left_out: Vec<Damage>,
+    /// The records in the topic of the packets that are not packets.
+    dropped: Vec<Damage>,
 }
 
 impl<W: Write + Seek> PacketImporter<W> {
@@ -56,7 +59,7 @@ impl<W: Write + Seek> PacketImporter<W> {
     ///
     /// # Errors
     /// `Unsupported` unless there is exactly one extract with exactly one lidar, if
-    /// packets have no time, or for `options` that a `.vel` log cannot follow.
+    /// packets have no time, or for `options` that the format does not support.
     pub(crate) fn new(
         out: W,
         extracts: &[LogSlice<'_>],
@@ -106,15 +109,16 @@ impl<W: Write + Seek> PacketImporter<W> {
         let seconds = u32::try_from(seconds).unwrap_or(1);
         let writer_options = WriterOptions { seconds, ..WriterOptions::default() };
         let writer = Writer::new(out, writer_options)?;
-        let (start, remarks, left_out) = (None, Vec::new(), Vec::new());
-        Ok(Self { writer, packets, is_unix, start, remarks, left_out })
+        let (program_start, remarks, dropped) = (None, Vec::new(), Vec::new());
+        Ok(Self { writer, packets, is_unix, program_start, remarks, dropped })
     }
 
-    /// Starts the program with the first packet, which is at `nanos`.
-    fn start(&mut self, nanos: i64) -> Result<i64> {
+    /// Starts the program clock for a first packet at `nanos`. Writes a GPS message if the
+    /// log has Unix time. Returns the start.
+    fn start_program_clock(&mut self, nanos: i64) -> Result<i64> {
         let start = program_start(nanos, self.is_unix);
-        self.start = Some(start);
-        match utc::gps_of(start).filter(|_| self.is_unix) {
+        self.program_start = Some(start);
+        match utc::gps_message_at(start).filter(|_| self.is_unix) {
             Some(gps) => {
                 self.writer.gps(0.0, gps)?;
                 let text = "a GPS message without a position states the UTC time of the \
@@ -127,8 +131,8 @@ impl<W: Write + Seek> PacketImporter<W> {
     }
 }
 
-/// Returns when the clock of the program starts, for a first packet at `nanos`: on a full
-/// second if that is Unix time, otherwise on a full millisecond.
+/// Returns the start of the program clock for a first packet at `nanos`: the last full second
+/// if that is Unix time, otherwise the last full millisecond.
 fn program_start(nanos: i64, is_unix: bool) -> i64 {
     let unit = if is_unix { SECOND } else { MILLISECOND };
     nanos.div_euclid(unit).saturating_mul(unit)
@@ -141,7 +145,7 @@ fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
         && topic.encoding == ENCODING
         && match topic.origin {
             TopicOrigin::Logged => topic.type_name == TYPE_NAME,
-            TopicOrigin::Derived => topic.name.ends_with(PACKETS),
+            TopicOrigin::Derived => topic.name.ends_with(ROS_PACKETS_SUFFIX),
             TopicOrigin::BuiltIn => false,
         }
 }
@@ -162,17 +166,17 @@ pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedCont
         topic.origin == TopicOrigin::Logged
             && extract.selection.topics.contains(*id)
             && !is_packets(extract.manifest, topic)
-            && topic.type_name != SCAN
+            && topic.type_name != ROS_SCAN
     });
-    let left = topics.map(|(id, topic)| {
+    let unsupported = topics.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);
-        let some = if records == 1 { "record" } else { "records" };
+        let noun = if records == 1 { "record" } else { "records" };
         let label = topic.label();
-        let message =
-            format!("{label}, {records} {some}: a .vel log has no such messages");
-        UnsupportedContent { topic: Some(id), description: message }
+        let description =
+            format!("{label}, {records} {noun}: a .vel log has no such messages");
+        UnsupportedContent { topic: Some(id), description }
     });
-    left.collect()
+    unsupported.collect()
 }
 
 impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
@@ -182,13 +186,13 @@ impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
             return Ok(());
         }
         if record.payload.len() != DATA_BYTES {
-            record.undecodable_damage().add_to(&mut self.left_out);
+            record.undecodable_damage().add_to(&mut self.dropped);
             return Ok(());
         }
         let nanos = record.time.as_nanos();
-        let start = match self.start {
+        let start = match self.program_start {
             Some(start) => start,
-            None => self.start(nanos)?,
+            None => self.start_program_clock(nanos)?,
         };
         let millis = nanos.saturating_sub(start) as f64 / 1e6;
         let header =
@@ -201,7 +205,7 @@ impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
     }
 
     fn dropped_records(&self, _: usize) -> &[Damage] {
-        &self.left_out
+        &self.dropped
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

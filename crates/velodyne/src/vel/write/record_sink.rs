@@ -9,36 +9,36 @@ use logtool_core::{
 
 use crate::vel::{
     classifier::{CLASSIFIED_BYTES, Classification, MessageClassifier},
-    decode::topics::ENCODING,
     format_state::{FORMAT_NAME, FormatState},
     wire::{self, PREFIX_LEN, SIZE_LEN, SizeField, kind},
     write::writer::{Writer, WriterOptions},
 };
 
-/// The bytes that are copied at once.
+/// The number of bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Writes records of the topics of one or several manifests.
+/// Writes records of one or several `.vel` logs.
 pub(crate) struct VelSink<W> {
     writer: Writer<W>,
     size_field: SizeField,
-    extracts: Vec<SourceLog>,
+    source_logs: Vec<SourceLog>,
 }
 
-/// A source log.
+/// A log whose records are written.
 struct SourceLog {
     format_state: FormatState,
+    /// The length of the file.
     end: u64,
 }
 
 impl<W: Write + Seek> VelSink<W> {
-    /// Starts a log in `out` for the selected records of `extracts`. All extracts count
-    /// time from the same origin. The version, the size field and the end mark are those
-    /// of the first one.
+    /// Starts a log in `out` for the selected records of `extracts`. The times of all
+    /// extracts must count from the same start. The version, the size field and the end mark
+    /// are those of the first one.
     ///
     /// # Errors
-    /// `Unsupported` if an extract has another format, or for `options` that a `.vel` log
-    /// cannot follow.
+    /// `Unsupported` if an extract has another format, or for `options` that the format
+    /// does not support.
     pub(crate) fn new(
         out: W,
         extracts: &[LogSlice<'_>],
@@ -59,7 +59,7 @@ impl<W: Write + Seek> VelSink<W> {
         }
         let mut source_logs = Vec::new();
         for LogSlice { manifest, .. } in extracts {
-            if manifest.format != ENCODING {
+            if manifest.format != FORMAT_NAME {
                 let message = format!(
                     "cannot write this {} log as a .vel log: {}",
                     manifest.format,
@@ -73,20 +73,20 @@ impl<W: Write + Seek> VelSink<W> {
         let Some(SourceLog { format_state, .. }) = source_logs.first() else {
             return unsupported("an empty list of logs");
         };
-        let original_options = WriterOptions {
+        let writer_options = WriterOptions {
             version: format_state.version,
             size_field: format_state.size_field,
             has_end_mark: format_state.has_end_mark,
-            seconds: seconds(extracts),
+            seconds: max_seconds(extracts),
         };
         let size_field = format_state.size_field;
-        let writer = Writer::new(out, original_options)?;
-        Ok(Self { writer, size_field, extracts: source_logs })
+        let writer = Writer::new(out, writer_options)?;
+        Ok(Self { writer, size_field, source_logs })
     }
 }
 
-/// Returns why the log of `manifest` cannot be written: its warnings if nothing could be
-/// read, otherwise that it has no packets.
+/// Returns the reason why the log of `manifest` cannot be written: its warnings if nothing
+/// could be read, otherwise that it has no packets.
 fn missing_packets(manifest: &Manifest) -> String {
     if manifest.topics.is_empty() && !manifest.remarks.is_empty() {
         manifest.remarks.join("; ")
@@ -102,33 +102,35 @@ impl SourceLog {
         at.is_some_and(|at| self.format_state.broken_at(at).is_some())
     }
 
-    /// Returns whether every byte between `start` and `end` belongs to a message.
+    /// Returns whether every byte between `start` and `end` belongs to a complete message.
     fn is_sound(&self, start: u64, end: u64) -> bool {
-        // Gaps are sorted and do not overlap.
-        let gaps = &self.format_state.gaps;
-        let before = gaps.partition_point(|gap| gap.bytes.start < end);
-        let last = before.checked_sub(1).and_then(|index| gaps.get(index));
+        // Damaged ranges are sorted and do not overlap.
+        let damage = &self.format_state.gaps;
+        let count_before = damage.partition_point(|range| range.bytes.start < end);
+        let last = count_before.checked_sub(1).and_then(|index| damage.get(index));
         !self.format_state.has_broken(start, end)
-            && last.is_none_or(|gap| gap.bytes.end <= start)
+            && last.is_none_or(|range| range.bytes.end <= start)
     }
 }
 
 impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
-        let topics = |source_log: &&SourceLog| {
+        let has_topic = |source_log: &&SourceLog| {
             record.topic.index() < source_log.format_state.topics.len()
         };
-        let Some(source_log) = self.extracts.get(slice_index).filter(topics) else {
+        let source_log = self.source_logs.get(slice_index).filter(has_topic);
+        let Some(source_log) = source_log else {
             let message = format!("the log has no topic with id {}", record.topic.0);
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
         let header = wire::header(record.payload);
         let (Some(header), Some(data)) = (header, record.payload.get(PREFIX_LEN..))
         else {
-            return Err(Error::new(ErrorKind::Malformed, "message without a header"));
+            let message = "a message is too short for its header";
+            return Err(Error::new(ErrorKind::Malformed, message));
         };
         if source_log.is_broken(&record) && header.kind == kind::VELODYNE {
-            // The count of a broken message includes the packets that were lost.
+            // The declared count of a broken message includes the packets that are lost.
             let packets = wire::packets(data);
             let count = u32::try_from(packets.len()).unwrap_or(u32::MAX);
             let data: [&[u8]; 2] = [&count.to_le_bytes(), packets.as_flattened()];
@@ -138,7 +140,7 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     }
 
     fn copies_parts(&self, slice_index: usize) -> bool {
-        let source_log = self.extracts.get(slice_index);
+        let source_log = self.source_logs.get(slice_index);
         source_log.is_some_and(|source_log| {
             source_log.format_state.size_field == self.size_field
         })
@@ -150,7 +152,9 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let Some(source_log) = self.extracts.get(slice_index) else { return Ok(None) };
+        let Some(source_log) = self.source_logs.get(slice_index) else {
+            return Ok(None);
+        };
         let start = part.bytes.start.max(source_log.format_state.messages.0);
         let end = part.bytes.end.min(source_log.format_state.messages.1).max(start);
         if !self.copies_parts(slice_index) || !source_log.is_sound(start, end) {
@@ -160,15 +164,15 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
             MessageClassifier { size_field: self.size_field, end: source_log.end };
         let (mut at, mut records) = (start, 0);
         while at < end {
-            let bytes_at = source.read_at(at..at + CLASSIFIED_BYTES as u64)?;
+            let first_bytes = source.read_at(at..at + CLASSIFIED_BYTES as u64)?;
             let (Classification::Message(message) | Classification::Anomalous(message)) =
-                classifier.classify(at, &bytes_at)
+                classifier.classify(at, &first_bytes)
             else {
                 return Err(Error::new(ErrorKind::Malformed, "the file has changed")
                     .with_offset(at));
             };
-            let to = self.writer.position() + (at - start);
-            self.writer.note(message.header.millis, to);
+            let new_position = self.writer.position() + (at - start);
+            self.writer.add_to_index(message.header.millis, new_position);
             records += 1;
             at += message.len;
         }
@@ -179,7 +183,7 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
                 return Err(Error::new(ErrorKind::Io, "the file has become shorter")
                     .with_offset(at));
             }
-            self.writer.raw(&bytes)?;
+            self.writer.write_bytes(&bytes)?;
             at += bytes.len() as u64;
         }
         Ok(Some(records))
@@ -192,24 +196,23 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
 
 /// Returns an upper bound of the duration of the selected records of `extracts`, in
 /// seconds.
-fn seconds(extracts: &[LogSlice<'_>]) -> u32 {
-    let mut logged_times = TimeRange::EMPTY;
+fn max_seconds(extracts: &[LogSlice<'_>]) -> u32 {
+    let mut time = TimeRange::EMPTY;
     for LogSlice { manifest, selection } in extracts {
         let topics = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
-        let times = topics.filter_map(|(_, topic)| topic.time);
-        let source_log = times
-            .fold(TimeRange::EMPTY, |logged_times, next| logged_times.cover(&next));
+        let topic_times = topics.filter_map(|(_, topic)| topic.time);
+        let topics_time =
+            topic_times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));
         // Times of messages may be outliers, which the time range of the log does not
         // include.
-        let manifest_times = manifest.time.unwrap_or(TimeRange::EMPTY);
-        let start =
-            source_log.start.max(manifest_times.start).max(selection.time.start);
-        let end = source_log.end.min(manifest_times.end).min(selection.time.end);
-        logged_times = logged_times.cover(&TimeRange { start, end });
+        let log_time = manifest.time.unwrap_or(TimeRange::EMPTY);
+        let start = topics_time.start.max(log_time.start).max(selection.time.start);
+        let end = topics_time.end.min(log_time.end).min(selection.time.end);
+        time = time.cover(&TimeRange { start, end });
     }
-    if logged_times.is_empty() {
+    if time.is_empty() {
         0
     } else {
-        u32::try_from(logged_times.span_nanos() / 1_000_000_000 + 1).unwrap_or(u32::MAX)
+        u32::try_from(time.span_nanos() / 1_000_000_000 + 1).unwrap_or(u32::MAX)
     }
 }

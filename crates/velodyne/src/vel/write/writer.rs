@@ -29,7 +29,7 @@ const MAX_ENTRIES: u32 = 1 << 20;
 pub struct WriterOptions {
     /// The version of the file.
     pub version: (u16, u16),
-    /// The bytes that the sizes of messages include.
+    /// The header bytes that the sizes of messages include.
     pub size_field: SizeField,
     /// The number of index entries, one per second. Entries after the last message point
     /// to the last message. Later messages are not in the index.
@@ -60,7 +60,8 @@ pub struct WriterOptions {
 pub struct Writer<W> {
     out: W,
     options: WriterOptions,
-    at: u64,
+    /// The position of the next byte.
+    position: u64,
     seconds: SecondIndex,
 }
 
@@ -92,7 +93,7 @@ impl<W: Write + Seek> Writer<W> {
         Ok(Self {
             out,
             options,
-            at: header.len() as u64,
+            position: header.len() as u64,
             seconds: SecondIndex::default(),
         })
     }
@@ -132,7 +133,8 @@ impl<W: Write + Seek> Writer<W> {
         image: ImageHeader,
         data: &[u8],
     ) -> Result<()> {
-        let len = u32::try_from(data.len()).map_err(|_| too_long(data.len()))?;
+        let len = u32::try_from(data.len())
+            .map_err(|_| too_long(format_args!("{} bytes", data.len())))?;
         self.message(header(kind::IMAGE, millis), &[&image.to_data(len), data])
     }
 
@@ -142,13 +144,13 @@ impl<W: Write + Seek> Writer<W> {
     /// # Errors
     /// See [`message`](Self::message).
     pub fn packets(&mut self, millis: f64, packets: &[[u8; PACKET_LEN]]) -> Result<()> {
-        let count =
-            u32::try_from(packets.len()).map_err(|_| too_long(packets.len()))?;
+        let count = u32::try_from(packets.len())
+            .map_err(|_| too_long(format_args!("{} packets", packets.len())))?;
         let data: [&[u8]; 2] = [&count.to_le_bytes(), packets.as_flattened()];
         self.message(header(kind::VELODYNE, millis), &data)
     }
 
-    /// Writes a message of any type. Its data is the concatenation of `parts`.
+    /// Writes a message of any type. Its data consists of the bytes of all `parts`.
     ///
     /// # Errors
     /// `Limit` if its size does not fit a `u32` or equals the end mark; `Io` if writing
@@ -157,16 +159,16 @@ impl<W: Write + Seek> Writer<W> {
         let data_len: u64 = parts.iter().map(|part| part.len() as u64).sum();
         let size = u64::from(self.options.size_field.header_bytes()) + data_len;
         let size = u32::try_from(size).ok().filter(|size| *size != END);
-        let size = size.ok_or_else(|| too_long(data_len))?;
+        let size = size.ok_or_else(|| too_long(format_args!("{data_len} bytes")))?;
         let mut bytes = Vec::with_capacity(HEADER_LEN);
         bytes.extend(size.to_le_bytes());
         bytes.push(header.validity);
         bytes.extend(header.kind.to_le_bytes());
         bytes.extend(header.version.to_le_bytes());
         bytes.extend(header.millis.to_le_bytes());
-        self.note(header.millis, self.at);
-        self.raw(&bytes)?;
-        parts.iter().try_for_each(|part| self.raw(part))
+        self.add_to_index(header.millis, self.position);
+        self.write_bytes(&bytes)?;
+        parts.iter().try_for_each(|part| self.write_bytes(part))
     }
 
     /// Writes the end mark and the index, and returns the output.
@@ -175,7 +177,7 @@ impl<W: Write + Seek> Writer<W> {
     /// `Io` if writing fails.
     pub fn finish(mut self) -> Result<W> {
         if self.options.has_end_mark {
-            self.raw(&END.to_le_bytes())?;
+            self.write_bytes(&END.to_le_bytes())?;
         }
         let entries =
             self.seconds.entries().chain(std::iter::repeat(self.seconds.last()));
@@ -185,25 +187,25 @@ impl<W: Write + Seek> Writer<W> {
             .collect();
         self.out.seek(SeekFrom::Start(FILE_HEADER_LEN as u64))?;
         self.out.write_all(&index)?;
-        self.out.seek(SeekFrom::Start(self.at))?;
+        self.out.seek(SeekFrom::Start(self.position))?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    /// Adds a message of the time `millis` at `at` to the index.
-    pub(crate) fn note(&mut self, millis: f64, at: u64) {
-        self.seconds.message(None, millis, at);
+    /// Adds a message of the time `millis` at `position` to the index.
+    pub(crate) fn add_to_index(&mut self, millis: f64, position: u64) {
+        self.seconds.add(None, millis, position);
     }
 
     /// Returns the position of the next byte.
     pub(crate) fn position(&self) -> u64 {
-        self.at
+        self.position
     }
 
-    /// Writes bytes unchanged.
-    pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Writes bytes without adding messages to the index.
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
-        self.at += bytes.len() as u64;
+        self.position += bytes.len() as u64;
         Ok(())
     }
 }
@@ -212,9 +214,7 @@ fn header(kind: u32, millis: f64) -> Header {
     Header { validity: VALID, kind, version: VERSION, millis }
 }
 
-fn too_long(len: impl std::fmt::Display) -> Error {
-    Error::new(
-        ErrorKind::Limit,
-        format!("a message of {len} bytes or packets is too long for a .vel log"),
-    )
+fn too_long(len: std::fmt::Arguments<'_>) -> Error {
+    let message = format!("a message of {len} is too long for a .vel log");
+    Error::new(ErrorKind::Limit, message)
 }

@@ -98,7 +98,7 @@ impl ImageFile {
         let picture = vel::CameraImage::from_payload(record.payload)
             .ok_or_else(|| malformed("the message is shorter than its image"))?;
         let side = |pixels: i32| u32::try_from(pixels).unwrap_or(0);
-        let (width, height) = (side(picture.head.width), side(picture.head.height));
+        let (width, height) = (side(picture.header.width), side(picture.header.height));
         let png = |color| {
             let samples = picture.data;
             encode_png(&PngImage { width, height, color, is_wide: false, samples })
@@ -119,7 +119,7 @@ impl ImageFile {
             stamp: record.time,
             size: Some((width, height)),
             encoding: picture.encoding.to_owned(),
-            frame_id: format!("camera {}", picture.head.camera),
+            frame_id: format!("camera {}", picture.header.camera),
             quantisation: None,
             clipped: 0,
             extra_bytes: 0,
