@@ -71,13 +71,14 @@ fn every_kind() -> FileSet {
     let mut fields = Vec::new();
     for one in kinds {
         fields.push(Field::new(&format!("one{one}"), one, one));
-        fields.push(Field::new(&format!("many{one}"), one + 20, one).repeated());
+        fields.push(Field::new(&format!("many{one}"), one + 20, one).as_repeated());
     }
     fields.push(Field::new("in", 10, kind::MESSAGE).with_type_name(".In"));
-    fields.push(Field::new("ins", 11, kind::MESSAGE).with_type_name(".In").repeated());
+    fields
+        .push(Field::new("ins", 11, kind::MESSAGE).with_type_name(".In").as_repeated());
     let inner = Message {
         name: "In".to_owned(),
-        fields: vec![Field::new("x", 1, kind::SINT64).repeated()],
+        fields: vec![Field::new("x", 1, kind::SINT64).as_repeated()],
         ..Message::default()
     };
     let all = Message { name: "All".to_owned(), fields, ..Message::default() };

@@ -34,7 +34,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let wanted = Selection { topics, ..Selection::default() };
     let (count, sum) = match job.as_str() {
         "read" | "topic" => read(log, wanted)?,
-        "ordered" => ordered(log, wanted)?,
+        "ordered" => read_in_time_order(log, wanted)?,
         "columns" => columns(log, wanted)?,
         _ => return Err(USAGE.into()),
     };
@@ -55,7 +55,7 @@ fn read(log: &dyn Log, wanted: Selection) -> Result<(u64, u64)> {
     Ok((count, sum))
 }
 
-fn ordered(log: &dyn Log, wanted: Selection) -> Result<(u64, u64)> {
+fn read_in_time_order(log: &dyn Log, wanted: Selection) -> Result<(u64, u64)> {
     let mut cursor = TimeOrder::new(log, wanted);
     let (mut block, mut count, mut sum, mut last) = (Block::default(), 0, 0, None);
     while cursor.fill(&mut block)? {

@@ -51,12 +51,12 @@ pub(crate) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
 }
 
 /// Returns the largest of `values`.
-fn largest(values: impl Iterator<Item = f64>) -> f64 {
+fn largest_value(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// Returns the smallest of `values`.
-fn smallest(values: impl Iterator<Item = f64>) -> f64 {
+fn smallest_value(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, f64::min)
 }
 

@@ -58,7 +58,7 @@ fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
 }
 
 /// Returns the file that contains `selection` of `bytes`, and the result of the copy.
-fn extracted(
+fn extract_with_report(
     bytes: &Bytes,
     selection: &Selection,
     options: &WriteOptions,
@@ -80,14 +80,14 @@ fn extracted(
     (out.into_inner().into(), copied)
 }
 
-/// Like [`extracted`], but for a valid file. Returns the number of messages in copied
+/// Like [`extract_with_report`], but for a valid file. Returns the number of messages in copied
 /// chunks.
 fn extract(
     bytes: &Bytes,
     selection: &Selection,
     options: &WriteOptions,
 ) -> (Bytes, u64) {
-    let (new, copied) = extracted(bytes, selection, options);
+    let (new, copied) = extract_with_report(bytes, selection, options);
     assert_eq!(copied.damage, []);
     (new, copied.verbatim_records)
 }
@@ -191,7 +191,8 @@ fn damaged_chunk_is_not_copied_and_reported() {
         let third = chunks(&bytes.clone().into())[2].clone();
         bytes[third.end - 12] ^= 0xff;
         let everything = (Selection::default(), WriteOptions::default());
-        let (new, copied) = extracted(&bytes.into(), &everything.0, &everything.1);
+        let (new, copied) =
+            extract_with_report(&bytes.into(), &everything.0, &everything.1);
         assert!(!copied.damage.is_empty(), "{compression:?}");
         // The new file is valid.
         assert_eq!(messages(&new).len() as u64, copied.records, "{compression:?}");

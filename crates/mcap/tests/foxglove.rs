@@ -52,7 +52,7 @@ fn descriptors(stride: u32) -> Vec<u8> {
             Field::new("point_stride", stride, kind::FIXED32),
             Field::new("fields", 5, kind::MESSAGE)
                 .with_type_name(".foxglove.PackedElementField")
-                .repeated(),
+                .as_repeated(),
             Field::new("data", 6, kind::BYTES),
         ],
     );

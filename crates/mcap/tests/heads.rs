@@ -77,7 +77,12 @@ fn codes(log: &McapLog) -> Vec<&'static str> {
 
 /// A file whose second chunk has the bytes `wrong` at the offset `at`. If `is_cut`,
 /// everything after the chunks is missing.
-fn broken(compression: Compression, at: usize, wrong: &[u8], is_cut: bool) -> Vec<u8> {
+fn corrupted_chunk(
+    compression: Compression,
+    at: usize,
+    wrong: &[u8],
+    is_cut: bool,
+) -> Vec<u8> {
     let mut bytes = file(compression);
     let end = open(&bytes).manifest().parts.last().unwrap().bytes.end as usize;
     let chunk = second(&bytes);
@@ -113,7 +118,7 @@ fn wrong_length_or_size_in_header_loses_nothing() {
             (SIZE, &[0xff; 8]),
         ] {
             for is_cut in [false, true] {
-                let bytes = broken(compression, at, wrong, is_cut);
+                let bytes = corrupted_chunk(compression, at, wrong, is_cut);
                 let case = format!("{compression:?} {at} {wrong:?} {is_cut}");
                 let log = open(&bytes);
                 let (messages, damage) = read(&log);
@@ -135,7 +140,7 @@ fn wrong_length_or_size_in_header_loses_nothing() {
 
 #[test]
 fn wrong_size_and_checksum_are_a_loss() {
-    let mut bytes = broken(Compression::None, SIZE, &[0x01], false);
+    let mut bytes = corrupted_chunk(Compression::None, SIZE, &[0x01], false);
     let at = second(&bytes).start + CRC;
     bytes[at] ^= 1;
     let (_, damage) = read(&open(&bytes));
@@ -152,7 +157,7 @@ fn records_after_damaged_header_are_found() {
             (START, &[0xff; 40]),
             (OPCODE, &[0xee; NAME]),
         ] {
-            let bytes = broken(compression, at, wrong, false);
+            let bytes = corrupted_chunk(compression, at, wrong, false);
             let case = format!("{compression:?} {at} {wrong:?}");
             let chunk = second(&file(compression));
             let (messages, damage) = read(&open(&bytes));
@@ -172,7 +177,8 @@ fn records_after_damaged_header_are_found() {
             (NAME_LENGTH, &[0xff; 4]),
         ] {
             let case = format!("{compression:?} {at} {wrong:?}");
-            let (messages, damage) = read(&open(&broken(compression, at, wrong, true)));
+            let (messages, damage) =
+                read(&open(&corrupted_chunk(compression, at, wrong, true)));
             assert_eq!(messages, numbers(), "{case} {damage:?}");
             // An unverifiable checksum may be reported in addition to the damage.
             let is_damage = |entry: &&Damage| entry.kind != DamageKind::Doubtful;
@@ -190,7 +196,7 @@ fn check_does_not_report_missing_end_for_damaged_header() {
         (NAME_LENGTH, &[0xff; 4]),
         (START, &[0xff; 40]),
     ] {
-        let bytes = broken(Compression::Zstd, at, wrong, false);
+        let bytes = corrupted_chunk(Compression::Zstd, at, wrong, false);
         let codes = codes(&open(&bytes));
         assert!(!codes.is_empty(), "{at}");
         let missing =
@@ -212,7 +218,7 @@ fn check_does_not_report_missing_end_for_damaged_header() {
 #[test]
 fn unknown_compression_is_named() {
     // One of the chunks has an unknown compression.
-    let bytes = broken(Compression::Lz4, NAME, b"xyz", true);
+    let bytes = corrupted_chunk(Compression::Lz4, NAME, b"xyz", true);
     let log = open(&bytes);
     let message = "the chunk has the unknown compression \"xyz\"";
     let (messages, damage) = read(&log);

@@ -48,7 +48,7 @@ fn file(topics: &[Topic<'_>], profile: &str) -> Bytes {
     file.finish().unwrap().into_inner().into()
 }
 
-fn stamped(messages: Vec<Vec<u8>>) -> Bytes {
+fn file_of_stamped_messages(messages: Vec<Vec<u8>>) -> Bytes {
     file(&[("/x", "ros1", "pkg/Stamped", STAMPED, "ros1msg", messages)], "ros1")
 }
 
@@ -90,7 +90,8 @@ fn table(log: &McapLog) -> (RecordBatch, Vec<Damage>) {
 
 #[test]
 fn file_for_ros2_has_profile_and_cdr_messages() {
-    let (bytes, left_out) = ros2(&open(&stamped((0..9).map(ros1).collect())));
+    let (bytes, left_out) =
+        ros2(&open(&file_of_stamped_messages((0..9).map(ros1).collect())));
     assert_eq!(left_out, []);
     let log = open(&bytes);
     assert_eq!(log.profile(), "ros2");
@@ -122,7 +123,7 @@ fn file_for_ros2_has_profile_and_cdr_messages() {
 
 #[test]
 fn cdr_has_same_columns_except_seq() {
-    let before = open(&stamped((0..9).map(ros1).collect()));
+    let before = open(&file_of_stamped_messages((0..9).map(ros1).collect()));
     let after = open(&ros2(&before).0);
     let ((before, _), (after, lost)) = (table(&before), table(&after));
     assert_eq!(lost, []);
@@ -144,7 +145,7 @@ fn cdr_has_same_columns_except_seq() {
 fn undecodable_message_is_omitted_and_reported() {
     let mut messages: Vec<_> = (0..5).map(ros1).collect();
     messages[2].pop();
-    let (bytes, left_out) = ros2(&open(&stamped(messages)));
+    let (bytes, left_out) = ros2(&open(&file_of_stamped_messages(messages)));
     let [only] = left_out.as_slice() else { panic!("{left_out:?}") };
     assert_eq!((only.kind, only.records), (DamageKind::Undecodable, 1));
     assert_eq!(open(&bytes).manifest().topics[0].records, Some(4));
@@ -171,7 +172,8 @@ fn malformed_definition_is_error_and_other_encodings_are_unchanged() {
 
 #[test]
 fn cdr_files_satisfy_laws_and_report_undecodable_messages() {
-    let (bytes, _) = ros2(&open(&stamped((0..20).map(ros1).collect())));
+    let (bytes, _) =
+        ros2(&open(&file_of_stamped_messages((0..20).map(ros1).collect())));
     conformance::check(&FORMAT, bytes);
 
     let text = "uint16 a\nstring s\n";

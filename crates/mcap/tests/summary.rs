@@ -21,22 +21,26 @@ fn record(op: u8, fields: &[u8], padding: &[u8]) -> Vec<u8> {
 }
 
 /// Bytes preceded by their length.
-fn sized(bytes: &[u8]) -> Vec<u8> {
+fn with_length_prefix(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_le_bytes(), bytes].concat()
 }
 
 fn schema(id: u16, padding: &[u8]) -> Vec<u8> {
-    let name = sized(format!("a/T{id}").as_bytes());
-    let fields =
-        [&id.to_le_bytes()[..], &name, &sized(b"ros1msg"), &sized(b"uint8 x\n")];
+    let name = with_length_prefix(format!("a/T{id}").as_bytes());
+    let fields = [
+        &id.to_le_bytes()[..],
+        &name,
+        &with_length_prefix(b"ros1msg"),
+        &with_length_prefix(b"uint8 x\n"),
+    ];
     record(3, &fields.concat(), padding)
 }
 
 /// The channel `id` with the schema `id`.
 fn channel(id: u16, padding: &[u8]) -> Vec<u8> {
-    let topic = sized(format!("/{id}").as_bytes());
-    let (id, encoding) = (id.to_le_bytes(), sized(b"ros1"));
-    let fields = [&id[..], &id, &topic, &encoding, &sized(b"")];
+    let topic = with_length_prefix(format!("/{id}").as_bytes());
+    let (id, encoding) = (id.to_le_bytes(), with_length_prefix(b"ros1"));
+    let fields = [&id[..], &id, &topic, &encoding, &with_length_prefix(b"")];
     record(4, &fields.concat(), padding)
 }
 
@@ -66,7 +70,11 @@ const MESSAGES: u64 = 4;
 fn file(parts: Parts) -> Vec<u8> {
     let Parts { padding, .. } = parts;
     let mut bytes = MAGIC.to_vec();
-    bytes.extend(record(1, &[sized(b""), sized(b"")].concat(), padding));
+    bytes.extend(record(
+        1,
+        &[with_length_prefix(b""), with_length_prefix(b"")].concat(),
+        padding,
+    ));
     let mut indexes = Vec::new();
     for chunk in 0..CHUNKS {
         let id = chunk as u16 + 1;
@@ -79,9 +87,9 @@ fn file(parts: Parts) -> Vec<u8> {
         }
         let size = records.len() as u64;
         let (packed, name) = if parts.is_zstd {
-            (zstd::bulk::compress(&records, 1).unwrap(), sized(b"zstd"))
+            (zstd::bulk::compress(&records, 1).unwrap(), with_length_prefix(b"zstd"))
         } else {
-            (records, sized(b""))
+            (records, with_length_prefix(b""))
         };
         let packed_len = packed.len() as u64;
         let span = [times.start, times.end - 1, size].map(u64::to_le_bytes).concat();
@@ -92,15 +100,24 @@ fn file(parts: Parts) -> Vec<u8> {
         let mut offsets = Vec::new();
         if parts.has_message_indexes {
             let id = id.to_le_bytes();
-            bytes.extend(record(7, &[&id[..], &sized(&entries)].concat(), padding));
+            bytes.extend(record(
+                7,
+                &[&id[..], &with_length_prefix(&entries)].concat(),
+                padding,
+            ));
             offsets = [&id[..], &index_at.to_le_bytes()].concat();
         }
         let index_len = bytes.len() as u64 - index_at;
         let position =
             [times.start, times.end - 1, at, len].map(u64::to_le_bytes).concat();
         let sizes = [packed_len, size].map(u64::to_le_bytes).concat();
-        let fields =
-            [&position[..], &sized(&offsets), &index_len.to_le_bytes(), &name, &sizes];
+        let fields = [
+            &position[..],
+            &with_length_prefix(&offsets),
+            &index_len.to_le_bytes(),
+            &name,
+            &sizes,
+        ];
         indexes.extend(record(8, &fields.concat(), padding));
     }
     bytes.extend(record(0x0f, &[0; 4], b""));
@@ -120,7 +137,12 @@ fn file(parts: Parts) -> Vec<u8> {
         let kinds =
             [&3_u16.to_le_bytes()[..], &3_u32.to_le_bytes(), &[0; 8], &[3, 0, 0, 0]];
         let times = [0, CHUNKS * MESSAGES - 1].map(u64::to_le_bytes).concat();
-        let fields = [&total[..], &kinds.concat(), &times, &sized(&counts.concat())];
+        let fields = [
+            &total[..],
+            &kinds.concat(),
+            &times,
+            &with_length_prefix(&counts.concat()),
+        ];
         bytes.extend(record(0x0b, &fields.concat(), padding));
     }
     bytes.extend(indexes);

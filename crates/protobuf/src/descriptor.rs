@@ -121,7 +121,7 @@ impl Field {
 
     /// Makes the field `repeated`.
     #[must_use]
-    pub fn repeated(mut self) -> Self {
+    pub fn as_repeated(mut self) -> Self {
         self.is_repeated = true;
         self
     }

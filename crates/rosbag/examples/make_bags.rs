@@ -11,7 +11,7 @@ use std::{fs, path::Path};
 
 fn main() -> logtool_core::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
-    for (name, bytes) in files::all()? {
+    for (name, bytes) in files::all_bags()? {
         println!("{name}: {} bytes", bytes.len());
         fs::write(folder.join(name), bytes)?;
     }

@@ -31,7 +31,7 @@ fn open(bytes: Bytes, mode: OpenMode) -> Result<RosbagLog> {
 }
 
 /// Selects all topics that are not derived.
-fn logged(manifest: &Manifest) -> Selection {
+fn select_logged(manifest: &Manifest) -> Selection {
     let topics = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Logged);
     let topics = topics.map(|(id, _)| id).collect();
     Selection { topics, ..Selection::default() }
@@ -142,7 +142,7 @@ fn record_len(bytes: &[u8]) -> usize {
 #[test]
 fn completely_selected_chunks_are_copied_byte_for_byte() {
     for (name, log) in samples("rosbag", &WRITTEN_BY_ROS) {
-        let selection = logged(log.manifest());
+        let selection = select_logged(log.manifest());
         let (bytes, copied) = extract(&log, &selection, &options(None));
         let records = log.manifest().topics.iter().filter_map(|topic| topic.records);
         let message_count = read(&log, &selection).len() as u64;
@@ -162,7 +162,7 @@ fn completely_selected_chunks_are_copied_byte_for_byte() {
         let copy = open(bytes, OpenMode::Full).unwrap();
         assert_eq!(copy.manifest().damage, [], "{name}");
         assert!(
-            read(&copy, &logged(copy.manifest())) == read(&log, &selection),
+            read(&copy, &select_logged(copy.manifest())) == read(&log, &selection),
             "{name}"
         );
         assert_eq!(connections(&copy), connections(&log), "{name}");
@@ -172,7 +172,7 @@ fn completely_selected_chunks_are_copied_byte_for_byte() {
 #[test]
 fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
     for (name, log) in samples("rosbag", &["robot_localization-test1.bag"]) {
-        let selection = logged(log.manifest());
+        let selection = select_logged(log.manifest());
         let mut out = Cursor::new(vec![]);
         let mut sink = sink(&mut out, &log, &selection, &options(None));
         let whole = &log.manifest().plan(&Selection::default(), u64::MAX)[0];
@@ -214,7 +214,7 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
     for (name, log) in
         samples("rosbag/edge", &["ok_none.bag", "ok_bz2.bag", "ok_lz4.bag"])
     {
-        let all = logged(log.manifest());
+        let all = select_logged(log.manifest());
         let time = log.manifest().time.unwrap();
         let middle =
             Timestamp::from_nanos((time.start.as_nanos() + time.end.as_nanos()) / 2);
@@ -241,7 +241,7 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
         ] {
             let (bytes, copied) = extract(&log, selection, options);
             let copy = open(bytes, OpenMode::Full).unwrap();
-            let new_messages = read(&copy, &logged(copy.manifest()));
+            let new_messages = read(&copy, &select_logged(copy.manifest()));
             let old_messages = read(&log, selection);
             let payloads = |messages: &[Message]| -> Vec<_> {
                 messages
@@ -255,7 +255,7 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
         }
         let (bytes, copied) = extract(&log, &second_half, &options(None));
         let copy = open(bytes, OpenMode::Full).unwrap();
-        let new_messages = read(&copy, &logged(copy.manifest()));
+        let new_messages = read(&copy, &select_logged(copy.manifest()));
         assert!(new_messages == read(&log, &second_half), "{name}");
         assert!(copied < new_messages.len() as u64, "{name}: {copied}");
     }
@@ -264,7 +264,8 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
 #[test]
 fn frame_that_ros_cannot_read_is_recompressed() {
     for (name, log) in samples("rosbag/edge", &["lz4_linked_contentsize.bag"]) {
-        let (bytes, copied) = extract(&log, &logged(log.manifest()), &options(None));
+        let (bytes, copied) =
+            extract(&log, &select_logged(log.manifest()), &options(None));
         assert_eq!(copied, 0, "{name}");
         let magic = b"\x04\x22\x4d\x18";
         let frames: Vec<&[u8]> =
@@ -283,7 +284,7 @@ fn readable_messages_of_every_damaged_bag_are_written_to_a_sound_bag() {
     for (name, bytes) in conformance::samples("rosbag/edge", &["bag"]) {
         for mode in [OpenMode::Index, OpenMode::Full] {
             let Ok(log) = open(bytes.clone(), mode) else { continue };
-            let selection = logged(log.manifest());
+            let selection = select_logged(log.manifest());
             let is_unreadable = log
                 .read(
                     &Part { bytes: 0..0, topics: TopicSet::All, time: TimeRange::ALL },
@@ -303,7 +304,7 @@ fn readable_messages_of_every_damaged_bag_are_written_to_a_sound_bag() {
                 && damage.iter().all(|loss| loss.kind == DamageKind::Definition);
             let is_sound = damage.is_empty() || lacks_definition;
             assert!(!are_all_contents_scanned || is_sound, "{name}: {damage:?}");
-            let new_messages = read(&copy, &logged(copy.manifest()));
+            let new_messages = read(&copy, &select_logged(copy.manifest()));
             let old_messages = read(&log, &selection);
             let (new_count, old_count) = (new_messages.len(), old_messages.len());
             assert!(!are_all_contents_scanned || copied <= new_count as u64, "{name}");
@@ -329,7 +330,7 @@ fn connections_keep_their_ids_topics_and_headers() {
         "conn_without_msgs.bag",
     ];
     for (name, log) in samples("rosbag/edge", &names) {
-        let selection = logged(log.manifest());
+        let selection = select_logged(log.manifest());
         let (bytes, _) = extract(&log, &selection, &options(Some("lz4")));
         let copy = open(bytes, OpenMode::Auto).unwrap();
         assert_eq!(connections(&copy), connections(&log), "{name}");

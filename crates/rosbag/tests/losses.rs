@@ -36,7 +36,7 @@ struct ReadResult {
 
 impl ReadResult {
     /// Returns the number of lost records that the parts or the manifest report.
-    fn lost(&self) -> u64 {
+    fn lost_records(&self) -> u64 {
         let records = |damage: &[Damage]| damage.iter().map(|loss| loss.records).sum();
         u64::max(records(&self.in_manifest), records(&self.damage))
     }
@@ -74,7 +74,7 @@ fn rover() -> Vec<u8> {
 }
 
 /// Returns the bag without the position of its index, like that of a recorder that was killed.
-fn unclosed(mut bytes: Vec<u8>) -> Vec<u8> {
+fn without_index_position(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
     bytes[at..at + 8].fill(0);
     bytes
@@ -89,7 +89,10 @@ fn lost_chunks_keep_the_laws() {
     let mut noisy = rover();
     noisy[31305..34305].fill(0x5a);
     for bytes in [zeros, wrong_length, noisy] {
-        conformance::check_damaged(&FORMAT, unclosed(bytes.clone()).into());
+        conformance::check_damaged(
+            &FORMAT,
+            without_index_position(bytes.clone()).into(),
+        );
         conformance::check_damaged(&FORMAT, bytes.into());
     }
 }
@@ -120,7 +123,7 @@ fn zeroed_chunk_is_reported_by_topic_count_and_time() {
                 let read = read_with_mode(&bytes, mode);
                 let lost_records: u64 = counts.iter().sum();
                 assert_eq!(
-                    (read.records, read.lost()),
+                    (read.records, read.lost_records()),
                     (491 - lost_records, lost_records),
                     "{mode:?}"
                 );
@@ -152,7 +155,7 @@ fn lost_chunk_is_reported_from_remaining_index_data_and_the_index() {
     bytes[LAST.start..52000].fill(0xff);
     for mode in MODES {
         let read = read_with_mode(&bytes, mode);
-        assert_eq!((read.records, read.lost()), (471, 20), "{mode:?}");
+        assert_eq!((read.records, read.lost_records()), (471, 20), "{mode:?}");
     }
 }
 
@@ -178,7 +181,11 @@ fn zeroed_chunks_that_were_not_inspected_are_reported() {
         bytes[part.bytes.start as usize..part.bytes.end as usize].fill(0);
         for mode in MODES {
             let read = read_with_mode(&bytes, mode);
-            assert_eq!((read.records, read.lost()), (39, 1), "{mode:?} {part:?}");
+            assert_eq!(
+                (read.records, read.lost_records()),
+                (39, 1),
+                "{mode:?} {part:?}"
+            );
         }
     }
 }
@@ -216,7 +223,7 @@ fn zeros_between_records_are_padding() {
         let mut bytes = rover();
         bytes.splice(at..at, [0; 49]);
         for mode in MODES {
-            for bytes in [&bytes, &unclosed(bytes.clone())] {
+            for bytes in [&bytes, &without_index_position(bytes.clone())] {
                 let read = read_with_mode(bytes, mode);
                 assert!(
                     read.records == 491 && !read.is_loss_reported(),
@@ -234,7 +241,7 @@ fn chunk_with_a_broken_lz4_block_is_read_up_to_its_damage() {
     bytes[48539..48542].fill(0);
     for mode in MODES {
         let read = read_with_mode(&bytes, mode);
-        assert_eq!((read.records, read.lost()), (490, 1), "{mode:?}");
+        assert_eq!((read.records, read.lost_records()), (490, 1), "{mode:?}");
         let kinds: Vec<DamageKind> =
             read.damage.iter().map(|damage| damage.kind).collect();
         assert_eq!(kinds, [DamageKind::Garbled, DamageKind::Doubtful]);

@@ -14,7 +14,7 @@ use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 #[test]
 fn generator_writes_the_files_in_testdata() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
-    for (name, bytes) in files::all().unwrap() {
+    for (name, bytes) in files::all_bags().unwrap() {
         let stored = fs::read(folder.join(name)).unwrap();
         // `assert_eq` would print both files.
         assert!(
@@ -27,7 +27,7 @@ fn generator_writes_the_files_in_testdata() {
 
 #[test]
 fn bags_in_testdata_are_small() {
-    let sizes = files::all().unwrap().into_iter().map(|(_, bytes)| bytes.len());
+    let sizes = files::all_bags().unwrap().into_iter().map(|(_, bytes)| bytes.len());
     let sizes: Vec<usize> = sizes.collect();
     assert!(sizes.iter().all(|size| *size < 100_000), "{sizes:?}");
 }
@@ -51,7 +51,7 @@ fn read(bytes: &Bytes, mode: OpenMode) -> (usize, Vec<Damage>) {
 
 #[test]
 fn damage_to_index_data_loses_no_message() {
-    let (_, mut rover) = files::all().unwrap().pop().unwrap();
+    let (_, mut rover) = files::all_bags().unwrap().pop().unwrap();
     // According to a record parser in Python, the index data of connection 0 after the fourth chunk
     // end at 30,647, and those of connection 1 at 30,822.
     rover[30_208..30_720].fill(0);

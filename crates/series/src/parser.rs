@@ -51,7 +51,7 @@ pub(crate) fn parse(text: &str) -> Result<(Node, Vec<FieldName>)> {
     let node = parser.binary(0)?;
     let next = parser.peek();
     if next.kind != TokenKind::End {
-        return Err(parser.unexpected("expected an operator or the end"));
+        return Err(parser.unexpected_token("expected an operator or the end"));
     }
     Ok((node, parser.fields))
 }
@@ -92,10 +92,10 @@ impl Parser {
             let message = format!("this bracket is not closed by `{symbol}`");
             return Err(ExpressionError::new(message, opening.clone()));
         }
-        Err(self.unexpected(&format!("expected an operator or `{symbol}`")))
+        Err(self.unexpected_token(&format!("expected an operator or `{symbol}`")))
     }
 
-    fn unexpected(&self, expected: &str) -> ExpressionError {
+    fn unexpected_token(&self, expected: &str) -> ExpressionError {
         let token = self.peek();
         let description = match &token.kind {
             TokenKind::End => "the end".to_owned(),
@@ -204,7 +204,9 @@ impl Parser {
                 let token = self.next();
                 let TokenKind::Name(name) = token.kind else {
                     self.position = self.position.saturating_sub(1);
-                    return Err(self.unexpected("expected the name of an element"));
+                    return Err(
+                        self.unexpected_token("expected the name of an element")
+                    );
                 };
                 let kind = NodeKind::Element(Box::new(node), Element::Name(name));
                 node = self.node(kind, start..token.span.end)?;
@@ -219,7 +221,7 @@ impl Parser {
                     }
                     _ => {
                         return Err(
-                            self.unexpected("expected an index, a whole number")
+                            self.unexpected_token("expected an index, a whole number")
                         );
                     }
                 };
@@ -263,7 +265,7 @@ impl Parser {
                 expression.span = token.span.start..end;
                 Ok(expression)
             }
-            _ => Err(self.unexpected("expected a field, a number or a function")),
+            _ => Err(self.unexpected_token("expected a field, a number or a function")),
         }
     }
 

@@ -33,7 +33,7 @@ fn open(bytes: &Bytes) -> VelLog {
 }
 
 /// Returns the selection of all logged topics.
-fn logged(manifest: &Manifest) -> Selection {
+fn select_logged(manifest: &Manifest) -> Selection {
     let topics = manifest.topics().filter(|(_, t)| t.origin != TopicOrigin::Derived);
     Selection { topics: topics.map(|(id, _)| id).collect(), ..Selection::default() }
 }
@@ -41,7 +41,7 @@ fn logged(manifest: &Manifest) -> Selection {
 /// Returns the messages of a log with the labels of their topics, and its damage.
 fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
     let (mut block, mut all, mut damage) = (Block::default(), vec![], vec![]);
-    let selection = logged(log.manifest());
+    let selection = select_logged(log.manifest());
     for part in log.manifest().plan(&selection, 0) {
         let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
@@ -57,7 +57,7 @@ fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
 
 /// Returns a copy of the log, written record by record, or part by part where possible.
 fn rewrite(log: &VelLog, by_parts: bool) -> Bytes {
-    let (manifest, selection) = (log.manifest(), logged(log.manifest()));
+    let (manifest, selection) = (log.manifest(), select_logged(log.manifest()));
     let extract = LogSlice { manifest, selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::default();

@@ -3,7 +3,7 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, smallest, topic_name},
+    diagnostics::{largest_value, smallest_value, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
     series::Series,
@@ -67,7 +67,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
 fn cells(data: &FlightData, battery: &Series, voltage: &[f32]) -> f64 {
     let logged = battery.column("cell_count").unwrap_or_default();
     let logged =
-        largest(logged.iter().copied().map(f64::from).filter(|c| c.is_finite()));
+        largest_value(logged.iter().copied().map(f64::from).filter(|c| c.is_finite()));
     let parameter = format!("BAT{}_N_CELLS", battery.instance + 1);
     let parameter =
         data.parameter(&parameter).or_else(|| data.parameter("BAT_N_CELLS"));
@@ -107,9 +107,9 @@ fn brownout(
         Some(is_low && phases.is_armed(*time))
     };
     let diagnosis = |run: Run| {
-        let lowest = smallest(run.rows().filter_map(value));
+        let lowest = smallest_value(run.rows().filter_map(value));
         let current =
-            largest(run.rows().filter_map(|row| battery.value("current_a", row)));
+            largest_value(run.rows().filter_map(|row| battery.value("current_a", row)));
         let diagnosis = Diagnosis::new(
             DiagnosisKind::BatteryBrownout,
             Severity::Critical,
@@ -150,7 +150,7 @@ fn not_measured(
     };
     let unmeasured_runs = join_runs(runs(battery, is_missing), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
-        let highest = largest(run.rows().filter_map(value));
+        let highest = largest_value(run.rows().filter_map(value));
         let seconds = run.seconds();
         let limit = MIN_CELL_V * cells;
         let reading = format!(
@@ -256,7 +256,8 @@ fn warnings(battery: &Series, phases: &Phases) -> Vec<Diagnosis> {
     };
     let critical_runs = join_runs(runs(battery, is_critical), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
-        let level = largest(run.rows().filter_map(|row| battery.value("warning", row)));
+        let level =
+            largest_value(run.rows().filter_map(|row| battery.value("warning", row)));
         let name = match level as u8 {
             2 => "a critical charge",
             3 => "an emergency of the charge",
@@ -293,7 +294,7 @@ fn rail(power: &Series, phases: &Phases) -> Vec<Diagnosis> {
         Some(voltage > 0.0 && voltage < MIN_RAIL_V && phases.is_armed(*time))
     };
     let diagnosis = |run: Run| {
-        let lowest = smallest(run.rows().filter_map(value));
+        let lowest = smallest_value(run.rows().filter_map(value));
         Diagnosis::new(
             DiagnosisKind::PowerRail,
             Severity::Critical,

@@ -4,7 +4,7 @@ use crate::{
     correlation::{correlate_thrust_and_field, field_strength},
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_name},
+    diagnostics::{largest_value, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
 };
@@ -55,7 +55,7 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let found = found.filter(|run| run.observed_seconds(field) >= MIN_DISTURBANCE_S);
     let found = join_runs(found.collect(), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
-        let largest_change = largest(run.rows().filter_map(change));
+        let largest_change = largest_value(run.rows().filter_map(change));
         Diagnosis::new(
             DiagnosisKind::CompassInterference,
             Severity::Warning,
@@ -85,7 +85,8 @@ fn rejections(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             found.filter(|run| run.observed_seconds(status) >= MIN_DISTURBANCE_S);
         let mut current = (0.0, Vec::new());
         for run in join_runs(found.collect(), JOIN_NANOS) {
-            let highest = largest(run.rows().filter_map(|row| status.value(name, row)));
+            let highest =
+                largest_value(run.rows().filter_map(|row| status.value(name, row)));
             let seconds = run.observed_seconds(status);
             current.0 += seconds;
             current.1.push(

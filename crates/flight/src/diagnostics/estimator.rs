@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_name},
+    diagnostics::{largest_value, topic_name},
     intervals::{Run, runs},
     phases::Phases,
     series::{Series, seconds},
@@ -68,7 +68,7 @@ fn rejections(status: &Series) -> Vec<Diagnosis> {
             rejected_runs.filter(|run| run.observed_seconds(status) >= MIN_FAILURE_S)
         {
             let duration_s = run.observed_seconds(status);
-            let highest = largest(run.rows().filter_map(ratio));
+            let highest = largest_value(run.rows().filter_map(ratio));
             let is_critical = duration_s >= CRITICAL_FAILURE_S;
             let severity =
                 if is_critical { Severity::Critical } else { Severity::Warning };

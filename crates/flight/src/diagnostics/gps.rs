@@ -3,7 +3,7 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, smallest, topic_name},
+    diagnostics::{largest_value, smallest_value, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
     series::{Series, seconds},
@@ -129,9 +129,9 @@ fn interference(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let bad_runs = join_runs(runs(gps, is_bad), JOIN_NANOS);
     let diagnosis = |run: Run| {
         let highest =
-            |name: &str| largest(run.rows().filter_map(|row| finite(name, row)));
+            |name: &str| largest_value(run.rows().filter_map(|row| finite(name, row)));
         let fewest_satellites =
-            smallest(run.rows().filter_map(|row| finite("satellites_used", row)));
+            smallest_value(run.rows().filter_map(|row| finite("satellites_used", row)));
         let (eph, epv) = (highest("eph"), highest("epv"));
         let (jamming, spoofing) = (highest("jamming_state"), highest("spoofing_state"));
         let is_critical = eph > CRITICAL_EPH_M
@@ -197,7 +197,7 @@ fn jamming_indicator(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
         runs(gps, is_high).into_iter().filter(|run| run.seconds() >= MIN_JAMMING_S);
     let diagnosis = |run: Run| {
         let values = run.rows().filter_map(|row| gps.value("jamming_indicator", row));
-        let highest = largest(values);
+        let highest = largest_value(values);
         Diagnosis::new(
             DiagnosisKind::GpsInterference,
             Severity::Warning,
@@ -250,7 +250,7 @@ fn loss(gps: &Series, phases: &Phases, end: i64) -> Vec<Diagnosis> {
                     "the GPS receiver had no fix in three dimensions for {lost_seconds:.1} s"
                 ),
             )
-            .with_evidence(gps.label("fix_type"), smallest(values), "", Some(FIX_3D))
+            .with_evidence(gps.label("fix_type"), smallest_value(values), "", Some(FIX_3D))
             .with_evidence("duration", lost_seconds, "s", Some(MIN_LOSS_S)),
         );
     }

@@ -3,7 +3,7 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_name},
+    diagnostics::{largest_value, topic_name},
     intervals::{Run, runs},
     phases::Phases,
     series::seconds,
@@ -48,7 +48,7 @@ pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
             let overload_runs = runs(load, is_high).into_iter();
             let diagnosis = |run: Run| {
                 let highest =
-                    largest(run.rows().filter_map(|row| load.value(field, row)));
+                    largest_value(run.rows().filter_map(|row| load.value(field, row)));
                 let (percent, duration_s) = (highest * 100.0, run.seconds());
                 Diagnosis::new(
                     kind,
@@ -93,7 +93,7 @@ fn dropouts(data: &FlightData) -> Option<Diagnosis> {
     } else {
         Severity::Warning
     };
-    let longest = largest(data.dropouts.iter().map(|dropout| dropout.seconds));
+    let longest = largest_value(data.dropouts.iter().map(|dropout| dropout.seconds));
     Some(
         Diagnosis::new(
             DiagnosisKind::LoggingDropouts,

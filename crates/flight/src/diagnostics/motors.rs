@@ -3,7 +3,7 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_name},
+    diagnostics::{largest_value, topic_name},
     intervals::{Run, runs},
     phases::Phases,
     series::Series,
@@ -136,7 +136,8 @@ fn find_saturated_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
             .filter(|run| run.rows().count() >= LOCKED_MESSAGES)
             .max_by(|a, b| a.seconds().total_cmp(&b.seconds()));
         let Some(run) = longest else { continue };
-        let highest = largest(run.rows().filter_map(|row| outputs.value(&name, row)));
+        let highest =
+            largest_value(run.rows().filter_map(|row| outputs.value(&name, row)));
         let seconds = run.seconds();
         diagnoses.push(
             Diagnosis::new(
@@ -168,7 +169,8 @@ fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
         let name = format!("esc[{esc}].failures");
         let has_failure = |row| Some(armed(row)? && escs.value(&name, row)? > 0.0);
         if let Some(run) = longest_run(runs(escs, has_failure)) {
-            let flags = largest(run.rows().filter_map(|row| escs.value(&name, row)));
+            let flags =
+                largest_value(run.rows().filter_map(|row| escs.value(&name, row)));
             diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::EscFailure,

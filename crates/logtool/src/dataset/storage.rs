@@ -83,7 +83,7 @@ impl Dataset {
 
     /// Returns outputs for the files of the log `log`, which replace existing ones.
     pub(super) fn outputs(&self, log: &str, kind: OutputKind) -> GuardedOutputs {
-        let partition = Partition::new(log, self.backend.staging());
+        let partition = Partition::new(log, self.backend.staging_folder());
         let partition = match kind {
             OutputKind::Tables => partition,
             OutputKind::LogFolder => partition.in_log_folder(),
@@ -157,7 +157,8 @@ impl Dataset {
         if is_kept() {
             return Ok(());
         }
-        let partition = Partition::new("", self.backend.staging()).without_partition();
+        let partition =
+            Partition::new("", self.backend.staging_folder()).without_partition();
         let outputs = self.guarded_outputs(partition, existing);
         match write(&outputs).and_then(|()| self.publish(&outputs, existing)) {
             Err(_) if is_kept() => Ok(()),

@@ -173,7 +173,7 @@ impl Compiler<'_> {
         let proto_field = if repetition == Repetition::Once {
             proto_field
         } else {
-            proto_field.repeated()
+            proto_field.as_repeated()
         };
         Ok((Step { key: field_key(number, wire), field_type, repetition }, proto_field))
     }

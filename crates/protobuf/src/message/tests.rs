@@ -18,7 +18,7 @@ fn message(name: &str, fields: Vec<Field>) -> Message {
 }
 
 /// Returns the type `p.All` with all kinds of fields.
-fn all() -> FileSet {
+fn every_kind() -> FileSet {
     let mut optional = Field::new("maybe", 5, kind::UINT32);
     (optional.is_optional, optional.oneof) = (true, Some(0));
     let oneof = |name, number| Field {
@@ -31,9 +31,11 @@ fn all() -> FileSet {
             "All",
             vec![
                 Field::new("n", 1, kind::INT32),
-                Field::new("list", 2, kind::UINT32).repeated(),
+                Field::new("list", 2, kind::UINT32).as_repeated(),
                 Field::new("in", 3, kind::MESSAGE).with_type_name(".p.In"),
-                Field::new("ins", 4, kind::MESSAGE).with_type_name(".p.In").repeated(),
+                Field::new("ins", 4, kind::MESSAGE)
+                    .with_type_name(".p.In")
+                    .as_repeated(),
                 optional,
                 oneof("a", 6),
                 oneof("b", 7),
@@ -71,7 +73,7 @@ fn every_kind_of_field_becomes_a_column() {
         b"\x42\x04\x08\x02\x10\x07",     // at: 2 s, 7 ns
     ]
     .concat();
-    let (batch, extra_bytes) = read(&all(), &[&message, b"\x78\x01"]);
+    let (batch, extra_bytes) = read(&every_kind(), &[&message, b"\x78\x01"]);
     let batch = batch.unwrap();
     assert_eq!(extra_bytes, 2);
     assert_eq!(batch["n"].as_primitive::<Int32Type>().values(), &[-1, 0]);
@@ -97,7 +99,7 @@ fn every_kind_of_field_becomes_a_column() {
 
 #[test]
 fn message_that_occurs_twice_is_merged() {
-    let (batch, _) = read(&all(), &[b"\x1a\x02\x08\x03\x1a\x00"]);
+    let (batch, _) = read(&every_kind(), &[b"\x1a\x02\x08\x03\x1a\x00"]);
     let batch = batch.unwrap();
     let x = batch["in"].as_struct().column(0).as_primitive::<Int32Type>().clone();
     assert_eq!(x.values(), &[-2]);
@@ -108,7 +110,7 @@ fn broken_messages_are_rejected() {
     for payload in
         [&b"\x08"[..], b"\x12\x05\x01", b"\x1a\x02\x08\x80", b"\x00", b"\x0f"]
     {
-        assert!(read(&all(), &[payload]).0.is_none(), "{payload:?}");
+        assert!(read(&every_kind(), &[payload]).0.is_none(), "{payload:?}");
     }
 }
 
@@ -127,7 +129,7 @@ fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
         (b"\x0f\x01", 2),                 // field 1 with an invalid wire type
     ] {
         let payload = [b"\x08\x07", unknown].concat();
-        let (batch, extra_bytes) = read(&all(), &[&payload]);
+        let (batch, extra_bytes) = read(&every_kind(), &[&payload]);
         assert_eq!(extra_bytes, expected, "{unknown:?}");
         let n = batch.unwrap()["n"].as_primitive::<Int32Type>().value(0);
         assert_eq!(n, 7, "{unknown:?}");
@@ -140,7 +142,7 @@ fn truncated_known_field_is_an_error() {
         [&b"\x12\x05\x01"[..], b"\x28", b"\x22\x01", b"\x32\xff\xff\xff\x0fa"];
     for truncated in truncated_fields {
         let payload = [b"\x08\x07", truncated].concat();
-        assert!(read(&all(), &[&payload]).0.is_none(), "{truncated:?}");
+        assert!(read(&every_kind(), &[&payload]).0.is_none(), "{truncated:?}");
     }
 }
 

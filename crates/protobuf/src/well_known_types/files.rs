@@ -34,7 +34,7 @@ pub(super) fn log() -> FileSet {
         Field::new("file", 5, kind::STRING),
         Field::new("line", 6, kind::FIXED32),
     ];
-    set([], file("Log", fields, vec![numbered("Level", &levels)]))
+    set([], file("Log", fields, vec![numbered_enum("Level", &levels)]))
 }
 
 pub(super) fn location_fix() -> FileSet {
@@ -46,10 +46,10 @@ pub(super) fn location_fix() -> FileSet {
         Field::new("latitude", 1, kind::DOUBLE),
         Field::new("longitude", 2, kind::DOUBLE),
         Field::new("altitude", 3, kind::DOUBLE),
-        Field::new("position_covariance", 4, kind::DOUBLE).repeated(),
+        Field::new("position_covariance", 4, kind::DOUBLE).as_repeated(),
         Field::new("position_covariance_type", 5, kind::ENUM).with_type_name(KIND),
     ];
-    let kinds = numbered("PositionCovarianceType", &kinds);
+    let kinds = numbered_enum("PositionCovarianceType", &kinds);
     set([], file("LocationFix", fields, vec![kinds]))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn point_cloud() -> FileSet {
         Field::new("point_stride", 4, kind::FIXED32),
         Field::new("fields", 5, kind::MESSAGE)
             .with_type_name(".foxglove.PackedElementField")
-            .repeated(),
+            .as_repeated(),
         Field::new("data", 6, kind::BYTES),
     ];
     let imported = [packed_element_field(), vector(), quaternion(), pose()];
@@ -122,7 +122,7 @@ fn packed_element_field() -> File {
         Field::new("offset", 2, kind::FIXED32),
         Field::new("type", 3, kind::ENUM).with_type_name(KIND),
     ];
-    file("PackedElementField", fields, vec![numbered("NumericType", &kinds)])
+    file("PackedElementField", fields, vec![numbered_enum("NumericType", &kinds)])
 }
 
 fn pose() -> File {
@@ -151,7 +151,7 @@ fn timestamp(number: u32) -> Field {
     Field::new("timestamp", number, kind::MESSAGE).with_type_name(TIMESTAMP)
 }
 
-fn numbered(name: &str, values: &[&str]) -> Enum {
+fn numbered_enum(name: &str, values: &[&str]) -> Enum {
     let values = (0..).zip(values).map(|(number, value)| ((*value).to_owned(), number));
     Enum { name: name.to_owned(), values: values.collect() }
 }

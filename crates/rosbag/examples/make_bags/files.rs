@@ -10,10 +10,10 @@ use logtool_core::Result;
 const SECTOR_IN_CHUNK: usize = 26_112;
 
 /// Returns the name and the bytes of each file.
-pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
+pub(crate) fn all_bags() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let rover = rover::bag()?;
     Ok(vec![
-        ("damaged/killed.bag.active", rover::killed()?),
+        ("damaged/killed.bag.active", rover::bag_of_a_killed_recorder()?),
         (
             "damaged/lost_sector.bag",
             damage::with_zeroed_sector(rover.clone(), SECTOR_IN_CHUNK),

@@ -12,7 +12,7 @@ pub(crate) struct Stamp(pub(crate) i64);
 
 impl Message {
     /// Starts a message with a `std_msgs/Header`.
-    pub(crate) fn stamped(number: u32, stamp: Stamp, frame: &str) -> Self {
+    pub(crate) fn with_stamp(number: u32, stamp: Stamp, frame: &str) -> Self {
         Self::default().u32(number).time(stamp).text(frame)
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn bag() -> Result<Vec<u8>> {
 
 /// Returns the bag of a recorder that was killed after 4 s: it has no index, and the end of the
 /// last chunk is missing.
-pub(crate) fn killed() -> Result<Vec<u8>> {
+pub(crate) fn bag_of_a_killed_recorder() -> Result<Vec<u8>> {
     let mut file = Cursor::new(Vec::new());
     let options = WriterOptions::default().with_chunk_bytes(16 << 10);
     let mut drive = Drive::start(Writer::new(&mut file, options)?)?;
@@ -83,7 +83,7 @@ impl<W: Output> Drive<W> {
                 "/monitor",
             )?)?,
             map: bag.connect(
-                &header("/map", "nav_msgs/OccupancyGrid", "/map_server")?.latched(),
+                &header("/map", "nav_msgs/OccupancyGrid", "/map_server")?.as_latching(),
             )?,
             tf: [bag.connect(&tf("/odometry")?)?, bag.connect(&tf("/localizer")?)?],
             bag,
@@ -131,7 +131,7 @@ fn heading(turn: f64) -> [f64; 4] {
 fn imu(number: u32, stamp: Stamp, turn: f64) -> Message {
     let speed = TAU / 10.0;
     let shake = (f64::from(number) * 0.7).sin() * 0.02;
-    Message::stamped(number, stamp, "imu_link")
+    Message::with_stamp(number, stamp, "imu_link")
         .f64s(&heading(turn))
         .f64s(&[0.0; 9])
         .f64s(&[shake / 10.0, -shake / 10.0, speed])
@@ -143,7 +143,7 @@ fn imu(number: u32, stamp: Stamp, turn: f64) -> Message {
 fn fix(number: u32, stamp: Stamp, turn: f64) -> Message {
     let (north, east) = (5.0 * turn.sin(), 5.0 * turn.cos());
     let degrees_per_meter = 1.0 / 111_320.0;
-    Message::stamped(number, stamp, "gps")
+    Message::with_stamp(number, stamp, "gps")
         .u8(0)
         .u16(1)
         .f64s(&[
@@ -167,7 +167,7 @@ fn scan(number: u32, stamp: Stamp, turn: f64) -> Message {
     let ranges: Vec<f32> = (0..beams).map(range).collect();
     let increment = step as f32;
     let parameters = [0.0, increment * 35.0, increment, 0.2 / 36.0, 0.2, 0.1, 30.0];
-    Message::stamped(number, stamp, "laser")
+    Message::with_stamp(number, stamp, "laser")
         .f32s(&parameters)
         .u32(beams as u32)
         .f32s(&ranges)
@@ -186,7 +186,8 @@ fn points(number: u32, stamp: Stamp, turn: f64) -> Message {
         ("ring", 16, UINT16),
     ];
     let (count, step) = (24_u32, 18);
-    let mut cloud = Message::stamped(number, stamp, "lidar").u32(1).u32(count).u32(5);
+    let mut cloud =
+        Message::with_stamp(number, stamp, "lidar").u32(1).u32(count).u32(5);
     for (name, offset, datatype) in FIELDS {
         cloud = cloud.text(name).u32(offset).u8(datatype).u32(1);
     }
@@ -204,7 +205,7 @@ fn image(number: u32, stamp: Stamp) -> Message {
     let (width, height) = (32, 24);
     let pixel = |x: u32| if x / 4 == number % 8 { [255, 160, 0] } else { [20, 40, 80] };
     let row: Vec<u8> = (0..width).flat_map(pixel).collect();
-    Message::stamped(number, stamp, "camera")
+    Message::with_stamp(number, stamp, "camera")
         .u32(height)
         .u32(width)
         .text("rgb8")
@@ -216,7 +217,7 @@ fn image(number: u32, stamp: Stamp) -> Message {
 /// Diagnostics of a battery that gets low during the drive.
 fn diagnostics(number: u32, stamp: Stamp) -> Message {
     let (level, text) = if number < 7 { (0, "good") } else { (1, "low") };
-    Message::stamped(number, stamp, "")
+    Message::with_stamp(number, stamp, "")
         .u32(1)
         .u8(level)
         .text("battery")
@@ -230,7 +231,7 @@ fn diagnostics(number: u32, stamp: Stamp) -> Message {
 fn map(stamp: Stamp) -> Message {
     let cells: Vec<u8> =
         (0..100).map(|cell| if cell % 9 == 0 { 100 } else { 0 }).collect();
-    Message::stamped(0, stamp, "map")
+    Message::with_stamp(0, stamp, "map")
         .time(stamp)
         .f32s(&[0.5])
         .u32(10)
@@ -243,7 +244,7 @@ fn transform(number: u32, stamp: Stamp, turn: f64) -> Message {
     let (parent, child) =
         if number.is_multiple_of(2) { ("odom", "base_link") } else { ("map", "odom") };
     let position = [5.0 * turn.cos(), 5.0 * turn.sin(), 0.0];
-    let header = Message::stamped(number, stamp, parent).0;
+    let header = Message::with_stamp(number, stamp, parent).0;
     Message::default()
         .u32(1)
         .bytes(&header)

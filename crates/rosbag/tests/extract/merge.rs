@@ -8,7 +8,7 @@ use logtool_core::{
 };
 use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, Writer, WriterOptions};
 
-use crate::{connections, logged, open, options, read, samples, sink, write};
+use crate::{connections, open, options, read, samples, select_logged, sink, write};
 
 /// Returns a bag with a message of each of these connections in the second `sec`. A connection is
 /// given by its id, its topic and its caller.
@@ -51,7 +51,7 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
         .iter()
         .map(|log| LogSlice {
             manifest: log.manifest(),
-            selection: logged(log.manifest()),
+            selection: select_logged(log.manifest()),
         })
         .collect();
     let mut sink = FORMAT.writer(Box::new(&mut out), &slices, options).unwrap();
@@ -82,7 +82,7 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
 fn connections_and_headers(log: &RosbagLog) -> (Vec<(u32, String)>, Vec<Vec<u8>>) {
     let connections =
         log.connections().map(|c| (c.id, c.caller.clone().unwrap())).collect();
-    let messages = read(log, &logged(log.manifest()));
+    let messages = read(log, &select_logged(log.manifest()));
     (connections, messages.into_iter().map(|message| message.0).collect())
 }
 
@@ -137,7 +137,7 @@ fn records_between_copied_chunks_keep_their_position() {
     let logs = [1, 2, 3].map(|sec| bag(&[(0, "/a", "/n")], sec));
     let slice = |log| LogSlice {
         manifest: RosbagLog::manifest(log),
-        selection: logged(RosbagLog::manifest(log)),
+        selection: select_logged(RosbagLog::manifest(log)),
     };
     let slices: Vec<_> = logs.iter().map(slice).collect();
     let mut out = Cursor::new(vec![]);
@@ -152,7 +152,7 @@ fn records_between_copied_chunks_keep_their_position() {
     write(&mut *sink, 2, &logs[2], &part(&logs[2]), &slices[2].selection);
     sink.finish().unwrap();
     let merged = open(out.into_inner().into(), OpenMode::Full).unwrap();
-    let times = read(&merged, &logged(merged.manifest())).into_iter();
+    let times = read(&merged, &select_logged(merged.manifest())).into_iter();
     let times: Vec<i64> =
         times.map(|message| message.1.as_nanos() / 1_000_000_000).collect();
     assert_eq!(times, [1, 2, 3]);
@@ -166,7 +166,7 @@ fn unselected_record_is_refused() {
     let topics = [log.manifest().topic_id("/a").unwrap()].into_iter().collect();
     let only_a = Selection { topics, ..Selection::default() };
     let mut sink = sink(&mut out, &log, &only_a, &options(None));
-    let (selection, mut block) = (logged(log.manifest()), Block::default());
+    let (selection, mut block) = (select_logged(log.manifest()), Block::default());
     let part = &log.manifest().parts[0];
     let mut cursor = log.read(part, &selection).unwrap();
     assert!(cursor.fill(&mut block).unwrap());
@@ -183,7 +183,7 @@ fn contents_that_a_bag_cannot_store_are_reported() {
     let names = ["encrypted_aes_none.bag", "ok_none.bag"];
     for (name, log) in samples("rosbag/edge", &names) {
         let mut out = Cursor::new(vec![]);
-        let sink = sink(&mut out, &log, &logged(log.manifest()), &options(None));
+        let sink = sink(&mut out, &log, &select_logged(log.manifest()), &options(None));
         let count = if name == "ok_none.bag" { 0 } else { 1 };
         assert_eq!(sink.remarks().len(), count, "{name}: {:?}", sink.remarks());
     }

@@ -12,7 +12,7 @@ use logtool_rosbag::{
     Compression, ConnectionHeader, FORMAT, OpenMode, RosbagLog, Writer, WriterOptions,
 };
 
-use crate::{logged, open, read};
+use crate::{open, read, select_logged};
 
 /// Returns a bag with ten chunks of 10 messages of `/a`, one message per second. The connections
 /// `/rare` and `/late/0` to `/late/2` have a message in the first chunk, and another one in a later
@@ -71,7 +71,7 @@ fn copy_selection(
 fn from_second(log: &RosbagLog, second: i64) -> Selection {
     let start = Timestamp::from_nanos(second * 1_000_000_000);
     let time = TimeRange { start, end: Timestamp::MAX };
-    Selection { time, ..logged(log.manifest()) }
+    Selection { time, ..select_logged(log.manifest()) }
 }
 
 #[test]
@@ -84,7 +84,9 @@ fn chunks_after_the_start_of_a_time_range_are_copied() {
             let selection = from_second(&log, second);
             let (new, report) = copy_selection(&log, &selection, verify);
             assert_eq!(new.manifest().damage, [], "{compression:?} {second}");
-            assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
+            assert!(
+                read(&new, &select_logged(new.manifest())) == read(&log, &selection)
+            );
             let in_partial_chunk = 5;
             assert_eq!(
                 report.verbatim_records,
@@ -96,7 +98,9 @@ fn chunks_after_the_start_of_a_time_range_are_copied() {
         for second in [10, 40] {
             let selection = from_second(&log, second);
             let (new, report) = copy_selection(&log, &selection, false);
-            assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
+            assert!(
+                read(&new, &select_logged(new.manifest())) == read(&log, &selection)
+            );
             let rewritten_records = report.records - report.verbatim_records;
             assert!(
                 (10..=11).contains(&rewritten_records),
@@ -109,8 +113,8 @@ fn chunks_after_the_start_of_a_time_range_are_copied() {
 #[test]
 fn complete_bag_is_copied_completely() {
     let log = bag(Compression::Lz4);
-    let selection = logged(log.manifest());
+    let selection = select_logged(log.manifest());
     let (new, report) = copy_selection(&log, &selection, false);
-    assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
+    assert!(read(&new, &select_logged(new.manifest())) == read(&log, &selection));
     assert_eq!((report.records, report.verbatim_records), (108, 108));
 }

@@ -6,7 +6,7 @@
 
 use logtool_core::conformance;
 
-use super::{MODES, ReadResult, read_with_mode, rover, unclosed};
+use super::{MODES, ReadResult, read_with_mode, rover, without_index_position};
 
 fn sample(name: &str) -> Option<Vec<u8>> {
     conformance::sample(&format!("rosbag/edge/{name}")).map(|bytes| bytes.to_vec())
@@ -16,7 +16,7 @@ fn sample(name: &str) -> Option<Vec<u8>> {
 fn check_each_mode(bytes: &[u8], check: impl Fn(&ReadResult)) {
     for mode in MODES {
         check(&read_with_mode(bytes, mode));
-        check(&read_with_mode(&unclosed(bytes.to_vec()), mode));
+        check(&read_with_mode(&without_index_position(bytes.to_vec()), mode));
     }
 }
 
@@ -48,7 +48,7 @@ fn last_message_of_a_lengthened_chunk_is_read() {
     let Some(mut bytes) = sample("ok_none.bag") else { return };
     bytes.insert(9311, b'Q');
     check_each_mode(&bytes, |read| {
-        assert_eq!((read.records, read.lost()), (99, 1));
+        assert_eq!((read.records, read.lost_records()), (99, 1));
         assert!(have_topics_and_times(read), "{:?}", read.damage);
     });
 }
@@ -60,7 +60,7 @@ fn messages_missing_from_an_intact_chunk_are_reported() {
     bytes.drain(6790..7568);
     check_each_mode(&bytes, |read| {
         assert!(read.records < 100 && read.is_loss_reported());
-        assert_eq!(read.records + read.lost(), 100);
+        assert_eq!(read.records + read.lost_records(), 100);
         assert!(have_topics_and_times(read), "{:?}", read.damage);
     });
 }
@@ -76,7 +76,7 @@ fn losses_of_compressed_chunks_are_reported_from_displaced_index_data() {
         check_each_mode(&bytes, |read| {
             assert!(read.records < 491);
             let case = format!("{at} {missing_len} {added_len}");
-            assert_eq!(read.records + read.lost(), 491, "{case}");
+            assert_eq!(read.records + read.lost_records(), 491, "{case}");
             assert!(have_topics_and_times(read), "{:?}", read.damage);
         });
     }
@@ -88,7 +88,7 @@ fn losses_of_a_chunk_without_its_header_are_reported() {
     let Some(mut bytes) = sample("ok_none.bag") else { return };
     bytes.drain(7902..8902);
     check_each_mode(&bytes, |read| {
-        assert_eq!((read.records, read.lost()), (88, 12));
+        assert_eq!((read.records, read.lost_records()), (88, 12));
         assert!(have_topics_and_times(read), "{:?}", read.damage);
     });
 }

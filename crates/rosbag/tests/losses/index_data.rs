@@ -9,7 +9,7 @@ use logtool_rosbag::{
     WriterOptions,
 };
 
-use super::{MODES, read_with_mode, rover, unclosed};
+use super::{MODES, read_with_mode, rover, without_index_position};
 
 /// The first and the last record of index data of two chunks, the first one and one in the middle:
 /// the position of each record, and the length of its data.
@@ -42,7 +42,7 @@ fn index_data_of_a_wrong_length_hide_no_chunk() {
             bytes[count..count + 4].copy_from_slice(&u32::to_le_bytes(wrong_count));
             bytes[data_len..data_len + 4].copy_from_slice(&u32::to_le_bytes(wrong_len));
             for (mode, bytes) in MODES.into_iter().flat_map(|mode| {
-                [(mode, bytes.clone()), (mode, unclosed(bytes.clone()))]
+                [(mode, bytes.clone()), (mode, without_index_position(bytes.clone()))]
             }) {
                 let read = read_with_mode(&bytes, mode);
                 let case = format!("{at} {wrong_count} {wrong_len} {mode:?}");
@@ -82,9 +82,9 @@ fn chunk_broken_together_with_the_index_data_before_it_is_reported() {
     shorter.drain(12242..15242);
     for bytes in [&noisy, &shorter] {
         for mode in MODES {
-            for bytes in [bytes, &unclosed(bytes.clone())] {
+            for bytes in [bytes, &without_index_position(bytes.clone())] {
                 let read = read_with_mode(bytes, mode);
-                assert_eq!((read.records, read.lost()), (392, 99), "{mode:?}");
+                assert_eq!((read.records, read.lost_records()), (392, 99), "{mode:?}");
                 let mut lost = read.damage.iter().filter(|damage| damage.records > 0);
                 assert!(lost.all(|damage| damage.topic.is_some()));
             }
@@ -108,12 +108,16 @@ fn chunk_lost_from_within_the_index_data_before_it_is_reported() {
     without_any[22364..22368].copy_from_slice(&[0, 0, 0, 12]);
     for (bytes, min_lost) in [(&without_first, 48), (&without_any, 0)] {
         for mode in MODES {
-            let read = read_with_mode(&unclosed(bytes.clone()), mode);
-            assert_eq!((read.records, read.lost()), (392, min_lost), "{mode:?}");
+            let read = read_with_mode(&without_index_position(bytes.clone()), mode);
+            assert_eq!(
+                (read.records, read.lost_records()),
+                (392, min_lost),
+                "{mode:?}"
+            );
             assert!(read.is_loss_reported(), "{mode:?}");
             // If the chunk info can be read, it lists all lost messages.
             let read = read_with_mode(bytes, mode);
-            assert_eq!((read.records, read.lost()), (392, 99), "{mode:?}");
+            assert_eq!((read.records, read.lost_records()), (392, 99), "{mode:?}");
         }
     }
 }
@@ -141,7 +145,7 @@ fn messages_after_broken_index_data_show_that_a_chunk_header_is_lost() {
         // loss.
         let first_payload =
             sound[start..].windows(20).position(|bytes| bytes == [bytes[0]; 20]);
-        let mut bytes = unclosed(sound[..end].to_vec());
+        let mut bytes = without_index_position(sound[..end].to_vec());
         for count in [b"conn_count=".as_slice(), b"chunk_count="] {
             let at = bytes.windows(count.len()).position(|name| name == count).unwrap();
             bytes[at + count.len()..at + count.len() + 4].fill(0);
@@ -180,7 +184,10 @@ fn damage_to_the_last_index_data_before_a_chunk_loses_nothing() {
                     let mut bytes = sound.to_vec();
                     bytes[damaged.clone()].fill(fill);
                     for (mode, bytes) in MODES.into_iter().flat_map(|mode| {
-                        [(mode, bytes.clone()), (mode, unclosed(bytes.clone()))]
+                        [
+                            (mode, bytes.clone()),
+                            (mode, without_index_position(bytes.clone())),
+                        ]
                     }) {
                         let read = read_with_mode(&bytes, mode);
                         assert!(
@@ -197,7 +204,8 @@ fn damage_to_the_last_index_data_before_a_chunk_loses_nothing() {
             let mut shorter = sound.to_vec();
             shorter.drain(start + 20..start + 75);
             for bytes in [longer, shorter] {
-                let read = read_with_mode(&unclosed(bytes), OpenMode::Auto);
+                let read =
+                    read_with_mode(&without_index_position(bytes), OpenMode::Auto);
                 assert!(
                     read.records == 100 && !read.is_loss_reported(),
                     "{name} {start}"
@@ -219,7 +227,7 @@ fn chunk_missing_between_two_index_data_records_is_reported() {
         for missing in [second + 60..third + 70, second + 10..third_end - 12] {
             let mut bytes = sound.to_vec();
             bytes.drain(missing.clone());
-            let read = read_with_mode(&unclosed(bytes), OpenMode::Auto);
+            let read = read_with_mode(&without_index_position(bytes), OpenMode::Auto);
             assert!(
                 read.records == 75 && read.is_loss_reported(),
                 "{name} {missing:?}"
@@ -244,7 +252,7 @@ fn index_data_with_count_and_length_that_differ_hide_no_chunk() {
 fn zeros_at_the_end_of_an_unclosed_bag_are_reported() {
     // A power failure can leave such zeros.
     let Some(sound) = conformance::sample("rosbag/edge/ok_lz4.bag") else { return };
-    let mut bytes = unclosed(sound[..7667].to_vec());
+    let mut bytes = without_index_position(sound[..7667].to_vec());
     for count in [b"conn_count=".as_slice(), b"chunk_count="] {
         let at = bytes.windows(count.len()).position(|name| name == count).unwrap();
         bytes[at + count.len()..at + count.len() + 4].fill(0);

@@ -106,6 +106,6 @@ pub(crate) fn names(batch: &arrow_array::RecordBatch) -> String {
     names.join(" ")
 }
 
-pub(crate) fn nested() -> Columns {
+pub(crate) fn nested_columns() -> Columns {
     Columns::new(View::Nested)
 }

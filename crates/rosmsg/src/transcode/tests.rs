@@ -40,7 +40,7 @@ fn from_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns the definition of a type with all kinds of fields.
-fn everything() -> String {
+fn definition_of_all_kinds() -> String {
     let sep = "=".repeat(80);
     format!(
         "Header header\nuint8 a\nfloat64 b\nstring[] names\nfloat64[] empty\n\
@@ -67,20 +67,22 @@ const BIG: &str = "000000000000000a00000014000000046d61700005000000000000003ff80
 
 #[test]
 fn message_is_converted_like_in_rosbags() {
-    let transcoder = from_ros1_text(&everything());
+    let transcoder = from_ros1_text(&definition_of_all_kinds());
     assert_eq!(to_cdr(&transcoder, &bytes(ROS1)).unwrap(), bytes(LITTLE));
 }
 
 #[test]
 fn cdr_of_both_byte_orders_becomes_ros1_with_a_zero_seq() {
-    let transcoder = from_ros1_text(&everything());
+    let transcoder = from_ros1_text(&definition_of_all_kinds());
     let mut expected = bytes(ROS1);
     expected[0] = 0;
     assert_eq!(from_cdr(&transcoder, &bytes(LITTLE)).unwrap(), expected);
     assert_eq!(from_cdr(&transcoder, &bytes(BIG)).unwrap(), expected);
     // The definition of the type in ROS 2 has no `seq`.
-    let text =
-        Definition::parse("pkg/All", &everything()).unwrap().ros2_text().unwrap();
+    let text = Definition::parse("pkg/All", &definition_of_all_kinds())
+        .unwrap()
+        .ros2_text()
+        .unwrap();
     assert_eq!(from_cdr(&from_ros2_text(&text), &bytes(BIG)).unwrap(), expected[4..]);
 }
 
@@ -110,7 +112,7 @@ fn times_are_normalized_as_in_ros2() {
 
 #[test]
 fn truncated_messages_and_trailing_bytes_in_ros1_are_rejected() {
-    let transcoder = from_ros1_text(&everything());
+    let transcoder = from_ros1_text(&definition_of_all_kinds());
     let (ros1, cdr) = (bytes(ROS1), bytes(LITTLE));
     for len in 0..ros1.len() {
         assert_eq!(to_cdr(&transcoder, &ros1[..len]), None);

@@ -7,7 +7,7 @@ mod puck;
 use logtool_core::Result;
 
 /// Returns all logs with their file names.
-pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
+pub(crate) fn all_logs() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let car = car::log()?;
     let mut truncated = car.clone();
     truncated.truncate(truncated.len() - 700);

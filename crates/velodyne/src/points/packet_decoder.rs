@@ -270,7 +270,7 @@ impl PacketDecoder {
             if let Some(bank) = self.banks.get(banks[block]) {
                 let nanos = match &rotation {
                     Some(rotation) => {
-                        delayed(packet_time.nanos, rotation.delays[block])
+                        add_delay(packet_time.nanos, rotation.delays[block])
                     }
                     None => packet_time.nanos,
                 };
@@ -475,7 +475,7 @@ impl PacketDecoder {
 
 /// Returns the time `nanos` of a packet plus the `delay` of a block. The result stays far
 /// enough from the limits of the type that the times of firings can be added.
-fn delayed(nanos: i64, delay: f64) -> i64 {
+fn add_delay(nanos: i64, delay: f64) -> i64 {
     let delayed = nanos.saturating_add(delay.round() as i64);
     delayed.clamp(MIN_PACKET_NANOS, MAX_PACKET_NANOS)
 }

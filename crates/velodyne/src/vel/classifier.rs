@@ -77,7 +77,7 @@ impl MessageClassifier {
         let is_possible_type =
             KNOWN_TYPES.contains(&header.kind) || UNKNOWN_TYPES.contains(&header.kind);
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
-        let fits = wire::fits(header.kind, data, data_len.into());
+        let fits = wire::is_valid_len(header.kind, data, data_len.into());
         let len = HEADER_LEN as u64 + u64::from(data_len);
         let message = MessageExtent { header, len, fits };
         let is_plausible = is_possible_type && is_plausible_time(header.millis);

@@ -141,7 +141,7 @@ pub(crate) fn declared_len(kind: u32, data: &[u8]) -> Option<u64> {
 
 /// Returns whether `len` bytes that start with `data` are complete data of a message of
 /// `kind`. A message may have fewer packets than it declares.
-pub(crate) fn fits(kind: u32, data: &[u8], len: u64) -> bool {
+pub(crate) fn is_valid_len(kind: u32, data: &[u8], len: u64) -> bool {
     match declared_len(kind, data) {
         Some(declared) if kind == kind::VELODYNE => {
             len >= 4 && len <= declared && (len - 4).is_multiple_of(PACKET_LEN as u64)
@@ -210,9 +210,9 @@ mod tests {
     #[test]
     fn complete_packets_of_a_truncated_message_are_returned() {
         let data = [&[3, 0, 0, 0][..], &[7; 2 * 1206]].concat();
-        assert!(fits(kind::VELODYNE, &data, 4 + 2 * 1206));
-        assert!(!fits(kind::VELODYNE, &data, 4 + 2 * 1206 - 1));
-        assert!(!fits(kind::VELODYNE, &data, 4 + 4 * 1206));
+        assert!(is_valid_len(kind::VELODYNE, &data, 4 + 2 * 1206));
+        assert!(!is_valid_len(kind::VELODYNE, &data, 4 + 2 * 1206 - 1));
+        assert!(!is_valid_len(kind::VELODYNE, &data, 4 + 4 * 1206));
         assert_eq!(packets(&data).len(), 2);
         assert!(is_possible_len(kind::VELODYNE, 4 + 1206));
         assert!(!is_possible_len(kind::VELODYNE, 1206));

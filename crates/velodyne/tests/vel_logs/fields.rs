@@ -116,7 +116,7 @@ fn assembled_log() -> Vec<u8> {
 }
 
 /// Returns the values of `fields` in the only message of the topic `name`.
-fn decoded(log: &VelLog, name: &str, fields: &[Field]) -> Vec<Field> {
+fn decode_fields(log: &VelLog, name: &str, fields: &[Field]) -> Vec<Field> {
     let topic = log.manifest().topic_id(name).unwrap();
     let mut decoder = log.decoder(topic, &Columns::new(View::Flat)).unwrap();
     let selection =
@@ -146,11 +146,11 @@ fn decoded(log: &VelLog, name: &str, fields: &[Field]) -> Vec<Field> {
 #[test]
 fn every_field_of_the_document_is_read_at_its_position() {
     let log = open(&assembled_log().into());
-    assert_eq!(decoded(&log, "obd", &OBD), OBD);
-    assert_eq!(decoded(&log, "gps", &GPS), GPS);
-    assert_eq!(decoded(&log, "pose", &POSE), POSE);
+    assert_eq!(decode_fields(&log, "obd", &OBD), OBD);
+    assert_eq!(decode_fields(&log, "gps", &GPS), GPS);
+    assert_eq!(decode_fields(&log, "pose", &POSE), POSE);
     let image_fields = [Int("camera", 3), Int("width", 640), Int("height", 480)];
-    assert_eq!(decoded(&log, "image", &image_fields), image_fields);
+    assert_eq!(decode_fields(&log, "image", &image_fields), image_fields);
     let (read_messages, damage) = messages(&log);
     assert_eq!((read_messages.len(), damage), (5, vec![]));
     assert_eq!(read_messages[4].1[21..], *packets().as_flattened());
@@ -245,5 +245,5 @@ fn message_of_another_version_keeps_its_fields() {
     let header = Header { validity: VALID, kind: 0x0001_4043, version: 7, millis: 1.0 };
     log.message(header, &[&data(&OBD)]).unwrap();
     let log = open(&log.finish().unwrap().into_inner().into());
-    assert_eq!(decoded(&log, "obd", &OBD), OBD);
+    assert_eq!(decode_fields(&log, "obd", &OBD), OBD);
 }

@@ -23,7 +23,7 @@ pub(super) trait Backend: Send + Sync {
     fn dir(&self) -> &Path;
 
     /// Returns the local folder in which files are written.
-    fn staging(&self) -> &Path;
+    fn staging_folder(&self) -> &Path;
 
     /// Returns `outputs`, guarded so that an interrupted program removes them.
     fn guard(&self, outputs: Arc<Outputs>) -> GuardedOutputs;

@@ -82,7 +82,7 @@ impl Backend for LocalBackend {
         &self.dir
     }
 
-    fn staging(&self) -> &Path {
+    fn staging_folder(&self) -> &Path {
         &self.staging
     }
 

@@ -191,7 +191,7 @@ impl Backend for RemoteBackend {
         &self.dir
     }
 
-    fn staging(&self) -> &Path {
+    fn staging_folder(&self) -> &Path {
         &self.staging
     }
 

@@ -45,7 +45,7 @@ pub fn for_folder(
         return Ok(guard(Outputs::new(dir, existing), session));
     };
     let remote = RemoteOutput::new(url, existing, session)?;
-    let staging = remote.staging().to_owned();
+    let staging = remote.staging_folder().to_owned();
     let outputs = Outputs::new(&staging, existing);
     Ok(guard_uploads(outputs, Some(remote), Some(staging), session))
 }
@@ -84,7 +84,7 @@ fn single(
     };
     let remote = RemoteOutput::new(url, existing, session)?;
     remote.check(&name.to_string_lossy())?;
-    let staging = remote.staging().to_owned();
+    let staging = remote.staging_folder().to_owned();
     let outputs = outputs(staging.join(name), existing);
     Ok(guard_uploads(outputs, Some(remote), Some(staging), session))
 }

@@ -42,7 +42,7 @@ impl RemoteOutput {
     }
 
     /// Returns the local folder in which files are written.
-    pub fn staging(&self) -> &Path {
+    pub fn staging_folder(&self) -> &Path {
         self.staging.path()
     }
 
@@ -78,7 +78,7 @@ impl RemoteOutput {
 
     /// Returns the name of `file` in the folder.
     fn name(&self, file: &Path) -> Result<String> {
-        let name = file.strip_prefix(self.staging())?;
+        let name = file.strip_prefix(self.staging_folder())?;
         let name =
             name.to_str().ok_or_else(|| Error::other("its name is not valid UTF-8"));
         let name = name.with_context(|| file.display().to_string())?;

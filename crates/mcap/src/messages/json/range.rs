@@ -61,12 +61,12 @@ impl Ranges {
         let mut struct_type = struct_type.clone();
         let types = self.0.iter().filter_map(|(path, range)| {
             let fits_current_type = match value_type_at(&mut struct_type, path)? {
-                ValueType::U64 => range.fits::<u64>(),
-                _ => range.fits::<i64>(),
+                ValueType::U64 => range.fits_in::<u64>(),
+                _ => range.fits_in::<i64>(),
             };
-            let required_type = if range.fits::<i64>() {
+            let required_type = if range.fits_in::<i64>() {
                 IntegerType::Signed
-            } else if range.fits::<u64>() {
+            } else if range.fits_in::<u64>() {
                 IntegerType::Unsigned
             } else {
                 IntegerType::Text
@@ -78,7 +78,7 @@ impl Ranges {
 }
 
 impl Range {
-    fn fits<T: TryFrom<i128>>(&self) -> bool {
+    fn fits_in<T: TryFrom<i128>>(&self) -> bool {
         T::try_from(self.lowest).is_ok() && T::try_from(self.highest).is_ok()
     }
 }

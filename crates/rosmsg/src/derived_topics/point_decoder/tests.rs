@@ -1,7 +1,7 @@
 mod other_fields;
 
 use super::*;
-use crate::sensor::testing::{Message, decode, names, nested, rows};
+use crate::sensor::testing::{Message, decode, names, nested_columns, rows};
 
 /// The fields of a cloud: name, offset, type and count of `sensor_msgs/PointField`.
 type Fields<'f> = &'f [(&'f str, u32, u8, u32)];
@@ -41,7 +41,7 @@ fn decoder(source: PointSource, first: &[u8], columns: &Columns) -> PointDecoder
 /// Returns the rows of `payloads` in the columns of the first of them, and the number of records in
 /// the damage.
 fn table(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, u64) {
-    decode(decoder(source, payloads[0], &nested()), payloads)
+    decode(decoder(source, payloads[0], &nested_columns()), payloads)
 }
 
 /// A FLOAT32 and a UINT16.
@@ -152,8 +152,12 @@ fn table_with_merged_columns(
         payloads.iter().filter_map(|p| source.point_schema_of(p, Encoding::Ros1));
     let mut point_schema = schemas.next().unwrap();
     schemas.for_each(|schema| point_schema.merge(&schema));
-    let decoder =
-        PointDecoder::new(source, Encoding::Ros1, point_schema.into(), &nested());
+    let decoder = PointDecoder::new(
+        source,
+        Encoding::Ros1,
+        point_schema.into(),
+        &nested_columns(),
+    );
     decode_payloads(decoder.unwrap(), payloads)
 }
 
@@ -227,7 +231,7 @@ fn trailing_bytes_are_counted_and_the_points_are_read() {
         (PointSource::Scan, scan.0),
     ] {
         let with_trailing = [&message[..], b"zz"].concat();
-        let decoder = decoder(source, &with_trailing, &nested());
+        let decoder = decoder(source, &with_trailing, &nested_columns());
         let (batch, damage) = decode_payloads(decoder, &[&message, &with_trailing]);
         assert_eq!(batch.num_rows(), 4, "{source:?}");
         assert_eq!(kinds(&damage), [(DamageKind::ExtraBytes, 1, "")]);
@@ -336,7 +340,7 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
         "its channel rgb has 3 values for 2 points",
         "its channel curvature has no column, because no message that was inspected before had it",
     ];
-    let decoder = decoder(PointSource::Cloud, &first, &nested());
+    let decoder = decoder(PointSource::Cloud, &first, &nested_columns());
     let (_, damage) = decode_payloads(decoder, &payloads);
     let [too_few, too_many, no_column] = reasons;
     let mismatch = |reason| (DamageKind::TypeMismatch, 1, reason);
@@ -389,8 +393,12 @@ fn messages_in_cdr_have_the_same_points() {
         assert!(damaged_records == 0 && expected.num_rows() > 0, "{type_name}");
         let cdr = to_cdr(type_name, &message);
         let point_schema = source.point_schema_of(&cdr, Encoding::Cdr).unwrap();
-        let decoder =
-            PointDecoder::new(source, Encoding::Cdr, point_schema.into(), &nested());
+        let decoder = PointDecoder::new(
+            source,
+            Encoding::Cdr,
+            point_schema.into(),
+            &nested_columns(),
+        );
         let (actual, damaged_records) = decode(decoder.unwrap(), &[&cdr]);
         assert_eq!((actual, damaged_records), (expected, 0), "{type_name}");
     }

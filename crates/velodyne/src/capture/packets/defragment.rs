@@ -380,7 +380,7 @@ mod tests {
     }
 
     /// Returns the lost frames if only these fragments of a datagram arrive.
-    fn lost(inputs: &[(u32, bool, &[u8])]) -> Vec<(Range<u64>, bool)> {
+    fn lost_fragments(inputs: &[(u32, bool, &[u8])]) -> Vec<(Range<u64>, bool)> {
         let mut reassembler = Reassembler::default();
         for (index, (offset, has_next, bytes)) in (0..).zip(inputs) {
             let frame = 100 * index..100 * index + 50;
@@ -402,14 +402,17 @@ mod tests {
         // Ports 2368 and 2368, 8 + 1206 bytes (0x4be), a block of lasers 0 to 31.
         let first =
             |len: u8| [9, 64, 9, 64, 4, len, 0, 0, 0xff, 0xee, 0, 0, 1, 0, 0, 0];
-        assert_eq!(lost(&[(0, true, &first(0xbe))]), [(0..50, true)]);
-        assert_eq!(lost(&[(0, true, &first(0xb0))]), []);
+        assert_eq!(lost_fragments(&[(0, true, &first(0xbe))]), [(0..50, true)]);
+        assert_eq!(lost_fragments(&[(0, true, &first(0xb0))]), []);
         // The end of 1214 bytes, the end of 1222, and a middle fragment.
-        assert_eq!(lost(&[(1208, false, &[7; 6])]), [(0..50, true)]);
-        assert_eq!(lost(&[(1208, false, &[7; 14])]), []);
+        assert_eq!(lost_fragments(&[(1208, false, &[7; 6])]), [(0..50, true)]);
+        assert_eq!(lost_fragments(&[(1208, false, &[7; 14])]), []);
         let middle: &[u8] = &[7; 8];
         let both_frames = [(0..50, true), (100..150, false)];
-        assert_eq!(lost(&[(800, true, middle), (816, true, middle)]), both_frames);
-        assert_eq!(lost(&[(1_480, true, middle)]), []);
+        assert_eq!(
+            lost_fragments(&[(800, true, middle), (816, true, middle)]),
+            both_frames
+        );
+        assert_eq!(lost_fragments(&[(1_480, true, middle)]), []);
     }
 }

@@ -150,7 +150,7 @@ mod tests {
 
     /// Returns the distance and the intensity of each channel, and whether it has a return,
     /// as separated by `simd`.
-    fn deinterleaved(
+    fn deinterleave_bank(
         simd: impl Deinterleave,
         returns: Returns<'_>,
     ) -> Vec<(u16, u8, bool)> {
@@ -175,10 +175,10 @@ mod tests {
             *bytes = [low, high, intensity];
             expected.push((distance, intensity, distance != 0));
         }
-        assert_eq!(deinterleaved(PortableDeinterleave, &returns), expected);
+        assert_eq!(deinterleave_bank(PortableDeinterleave, &returns), expected);
         #[cfg(target_arch = "x86_64")]
         match pulp::x86::V3::try_new() {
-            Some(avx2) => assert_eq!(deinterleaved(avx2, &returns), expected),
+            Some(avx2) => assert_eq!(deinterleave_bank(avx2, &returns), expected),
             None => eprintln!("this processor has no AVX2"),
         }
     }

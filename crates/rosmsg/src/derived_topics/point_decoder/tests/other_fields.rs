@@ -77,7 +77,7 @@ fn invalid_field_is_reported_and_the_others_are_read() {
     let valid = cloud(X_AND_I).bytes();
     let reported = |fields: Fields<'static>| {
         let bytes = cloud(fields).bytes();
-        let decoder = decoder(PointSource::Cloud2, &valid, &nested());
+        let decoder = decoder(PointSource::Cloud2, &valid, &nested_columns());
         let (batch, damage) = decode_payloads(decoder, &[&valid, &bytes]);
         assert_eq!(rows(&batch)[2..], ["1500000000 0 1.5 -", "1500000000 1 -2 -"]);
         assert_eq!(damage.len(), 1);
