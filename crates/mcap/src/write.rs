@@ -77,6 +77,8 @@ pub struct Writer<W> {
     channels: Vec<ChannelState>,
     /// The index of each channel in `channels`, by channel id.
     by_id: Vec<Option<usize>>,
+    /// All channel ids below this one are in use.
+    lowest_free_id: usize,
     current_chunk: ChunkBuilder,
     queue: TaskQueue<Result<FinishedChunk>>,
     /// Empty buffers that later chunks can use.
@@ -133,6 +135,7 @@ impl<W: Output> Writer<W> {
             schemas: Schemas::default(),
             channels: Vec::new(),
             by_id: Vec::new(),
+            lowest_free_id: 0,
             current_chunk: ChunkBuilder::default(),
             queue: TaskQueue::with_double_length(),
             buffers: Vec::new(),
@@ -190,16 +193,20 @@ impl<W: Output> Writer<W> {
     }
 
     /// Returns a channel id that is not in use.
-    fn free_channel_id(&self) -> Result<u16> {
-        let after_others = u16::try_from(self.by_id.len()).ok();
-        let free_id = after_others.or_else(|| {
-            let unused = self.by_id.iter().position(Option::is_none)?;
-            u16::try_from(unused).ok()
-        });
-        free_id.ok_or_else(|| {
-            let message = "an MCAP file cannot have more than 65,536 channels";
-            Error::new(ErrorKind::Limit, message)
-        })
+    fn free_channel_id(&mut self) -> Result<u16> {
+        if let Ok(next_id) = u16::try_from(self.by_id.len()) {
+            return Ok(next_id);
+        }
+        // Ids stay in use, so no id is examined twice.
+        let ids = self.by_id.iter().enumerate().skip(self.lowest_free_id);
+        let free_id = ids.filter(|(_, index)| index.is_none()).map(|(id, _)| id).next();
+        let free_id =
+            free_id.and_then(|id| u16::try_from(id).ok()).ok_or_else(|| {
+                let message = "an MCAP file cannot have more than 65,536 channels";
+                Error::new(ErrorKind::Limit, message)
+            })?;
+        self.lowest_free_id = usize::from(free_id);
+        Ok(free_id)
     }
 
     /// Returns the index in `channels` of the channel `id`.

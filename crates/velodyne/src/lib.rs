@@ -46,6 +46,7 @@
 //! ```
 
 // In reading order: each module uses only those above it.
+mod changed_file;
 mod hour;
 
 pub mod packet;

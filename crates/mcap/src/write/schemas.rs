@@ -14,6 +14,8 @@ pub(super) struct Schemas {
     schemas: Vec<Schema>,
     /// The index of each schema by id.
     by_id: BTreeMap<u16, usize>,
+    /// All ids from 1 to before this one are in use.
+    lowest_free_id: u16,
     /// The indices of schemas by the hash of their content.
     by_hash: HashMap<u64, Vec<usize>>,
     hasher: RandomState,
@@ -83,15 +85,19 @@ impl Schemas {
     }
 
     /// Returns a schema id that is not in use.
-    fn free_id(&self) -> Result<u16> {
+    fn free_id(&mut self) -> Result<u16> {
         let last_id = self.by_id.last_key_value().map_or(0, |(id, _)| *id);
-        let free_id = last_id
-            .checked_add(1)
-            .or_else(|| (1..=u16::MAX).find(|id| !self.by_id.contains_key(id)));
-        free_id.ok_or_else(|| {
+        if let Some(next_id) = last_id.checked_add(1) {
+            return Ok(next_id);
+        }
+        // Ids stay in use, so no id is examined twice.
+        let mut ids = self.lowest_free_id.max(1)..=u16::MAX;
+        let free_id = ids.find(|id| !self.by_id.contains_key(id)).ok_or_else(|| {
             let message = "an MCAP file cannot have more than 65,535 schemas";
             Error::new(ErrorKind::Limit, message)
-        })
+        })?;
+        self.lowest_free_id = free_id;
+        Ok(free_id)
     }
 
     fn push(&mut self, schema: Schema, hash: u64) {

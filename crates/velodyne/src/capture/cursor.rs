@@ -7,12 +7,15 @@ use logtool_core::{
     Selection, Source, Timestamp, TopicId,
 };
 
-use crate::capture::{
-    container::Classification,
-    format_state::{FormatState, PartStart},
-    item::Section,
-    packets::{defragment::Reassembler, duplicates::DuplicateFilter},
-    reader::{ItemContent, ItemReader, LidarPacket, PacketBytes},
+use crate::{
+    capture::{
+        container::Classification,
+        format_state::{FormatState, PartStart},
+        item::Section,
+        packets::{defragment::Reassembler, duplicates::DuplicateFilter},
+        reader::{ItemContent, ItemReader, LidarPacket, PacketBytes},
+    },
+    changed_file::changed_bytes,
 };
 
 /// Reads one part of a capture.
@@ -161,8 +164,8 @@ impl CursorState {
         let len = match container.classify(offset, bytes, is_big_endian, self.file_len)
         {
             Classification::Item(len) => usize::try_from(len).unwrap_or(usize::MAX),
-            // The index pass found an item here: the file has changed since.
-            _ => return ScanStep::Whole { len: bytes.len().max(1) },
+            // The index pass found an item here.
+            _ => return changed_bytes(offset, bytes),
         };
         let Some(item) = bytes.get(..len) else { return ScanStep::Partial { len } };
         let content = self.reader.read(offset, item);

@@ -109,11 +109,6 @@ impl Evidence {
         }
     }
 
-    /// Returns true if further packets would only be counted.
-    pub fn is_complete(&self) -> bool {
-        self.packets >= MAX_PACKETS
-    }
-
     /// Returns the number of packets whose second-to-last byte satisfies `is_type`. An
     /// HDL-64E states the type of its status there.
     pub(super) fn count_status_type(&self, is_type: impl Fn(u8) -> bool) -> u64 {

@@ -7,12 +7,17 @@ use logtool_core::{
     TimeMargin, TimeRange,
 };
 
-use crate::vel::{
-    classifier::{CLASSIFIED_BYTES, Classification, MessageClassifier, MessageExtent},
-    decode::topics::TopicKind,
-    format_state::FormatState,
-    program_clock,
-    wire::{self, HEADER_LEN, SIZE_LEN},
+use crate::{
+    changed_file::changed_bytes,
+    vel::{
+        classifier::{
+            CLASSIFIED_BYTES, Classification, MessageClassifier, MessageExtent,
+        },
+        decode::topics::TopicKind,
+        format_state::FormatState,
+        program_clock,
+        wire::{self, HEADER_LEN, SIZE_LEN},
+    },
 };
 
 /// Reads one part of a `.vel` log.
@@ -100,10 +105,12 @@ impl MessageReader {
                 Classification::Message(message) | Classification::Anomalous(message),
                 None,
             ) => message,
-            // The index pass found a message here, so the file has changed.
-            _ => return skip,
+            // The index pass found a message here.
+            _ => return changed_bytes(at, unscanned),
         };
-        let Ok(len) = usize::try_from(message.len) else { return skip };
+        let Ok(len) = usize::try_from(message.len) else {
+            return changed_bytes(at, unscanned);
+        };
         if unscanned.len() < len {
             return ScanStep::Partial { len };
         }

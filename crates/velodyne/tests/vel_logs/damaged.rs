@@ -19,6 +19,24 @@ fn reading_continues_after_damage() {
     }
 }
 
+#[test]
+fn message_that_changed_after_opening_is_reported() {
+    let mut bytes = attitudes(10, 4, SizeField::AfterItself);
+    let sound = open(&bytes.clone().into());
+    let start = 12 + 32 + 4 * 49;
+    // The size of the fifth message.
+    bytes[start + 1] = 0x77;
+    let source = Arc::new(Bytes::from(bytes.clone()));
+    let manifest = Arc::new(sound.manifest().clone());
+    let log = VelLog::open_with_manifest(source, manifest, OpenOptions::default());
+    let (read_messages, damage) = messages(&log.unwrap());
+    assert_eq!(read_messages.len(), 4);
+    let [lost] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!(lost.bytes, start as u64..bytes.len() as u64);
+    let reason = "the file has changed since it was opened";
+    assert_eq!(lost.reason.as_deref(), Some(reason));
+}
+
 /// Returns the remarks on a log that state this number of bytes after the end mark.
 fn remarks_on_trailing_bytes(log: &VelLog, bytes: usize) -> Vec<&String> {
     let start = format!("{bytes} bytes follow the end mark and are not read");
