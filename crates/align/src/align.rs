@@ -2,10 +2,10 @@
 
 use crate::{
     coarse_search::{CoarseEstimate, search},
-    confidence::{Confidence, Estimate, UnusableSignal},
+    confidence::{Confidence, Estimate},
     grid::{GridAxis, resample},
     line::Line,
-    signal::Signal,
+    signal::{Signal, UnusableSignal},
     windows::{WindowLayout, Windows, correlation, measure_windows},
 };
 

@@ -1,9 +1,5 @@
 //! The estimate and its reliability.
 
-use std::{error, fmt};
-
-use crate::signal::MIN_SAMPLES;
-
 /// The estimated relation of two clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
@@ -131,26 +127,3 @@ impl Confidence {
         self.drift_error_ppm <= 20.0
     }
 }
-
-/// The reason why a signal cannot be aligned with any other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum UnusableSignal {
-    /// It has only this number of values at different times.
-    TooFewValues(usize),
-    /// All of its values are equal to this one.
-    Constant(f64),
-}
-
-impl fmt::Display for UnusableSignal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooFewValues(count) => write!(
-                f,
-                "it has only {count} values, and at least {MIN_SAMPLES} are required"
-            ),
-            Self::Constant(value) => write!(f, "it is always {value}"),
-        }
-    }
-}
-
-impl error::Error for UnusableSignal {}

@@ -16,7 +16,8 @@ mod windows;
 
 pub use self::{
     align::align,
-    confidence::{Confidence, Estimate, UnusableSignal},
+    confidence::{Confidence, Estimate},
+    signal::UnusableSignal,
 };
 
 /// Tests the example of the README.

@@ -1,9 +1,32 @@
 //! A measured signal.
 
-use crate::confidence::UnusableSignal;
+use std::{error, fmt};
 
 /// The minimum number of samples.
 pub(crate) const MIN_SAMPLES: usize = 50;
+
+/// The reason why a signal cannot be aligned with any other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UnusableSignal {
+    /// It has only this number of values at different times.
+    TooFewValues(usize),
+    /// All of its values are equal to this one.
+    Constant(f64),
+}
+
+impl fmt::Display for UnusableSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFewValues(count) => write!(
+                f,
+                "it has only {count} values, and at least {MIN_SAMPLES} are required"
+            ),
+            Self::Constant(value) => write!(f, "it is always {value}"),
+        }
+    }
+}
+
+impl error::Error for UnusableSignal {}
 
 /// A signal: values at ascending times.
 #[derive(Clone, Debug)]

@@ -57,7 +57,7 @@ fn log_truncated_while_read_is_reported_and_leaves_no_output() {
     }
     // An old bag is mapped; a new bag may still be being written, and is read without a
     // mapping.
-    let folder = Folder::with_log(&bytes::long_log(1_000_000));
+    let folder = Folder::with_log(&bytes::long_log(2_000_000));
     folder.run(&["convert", "flight.ulg", "-o", "whole.bag"]).assert_status(0, &[]);
     fs::remove_file(folder.path().join("flight.ulg")).unwrap();
     for age in [Duration::from_secs(3600), Duration::ZERO] {
