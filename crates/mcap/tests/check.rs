@@ -135,7 +135,7 @@ fn wrong_chunk_headers_are_found() {
     assert_eq!(bytes[at..at + 3], *b"lz4");
     bytes[at..at + 3].copy_from_slice(b"xyz");
     let reported = codes(bytes);
-    assert_eq!(reported, ["mcap.chunk.packing", "mcap.chunk_index.differs"]);
+    assert_eq!(reported, ["mcap.chunk.compression", "mcap.chunk_index.differs"]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn wrong_indexes_are_found() {
     let expected = [
         "mcap.message_index.count",
         "mcap.message_index.offset",
-        "mcap.message_index.place",
+        "mcap.message_index.position",
     ];
     assert_eq!(codes, expected);
     // start u64, end u64, offset u64
@@ -161,12 +161,12 @@ fn wrong_indexes_are_found() {
         let at = content(b, CHUNK_INDEX, 1) + 16;
         add(b, at, 1)
     });
-    assert_eq!(codes, ["mcap.chunk_index.missing", "mcap.chunk_index.place"]);
+    assert_eq!(codes, ["mcap.chunk_index.missing", "mcap.chunk_index.position"]);
     let codes = codes_after(|b| {
         let at = content(b, METADATA_INDEX, 0);
         add(b, at, 1)
     });
-    assert_eq!(codes, ["mcap.index.place"]);
+    assert_eq!(codes, ["mcap.index.position"]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn empty_summary_group_is_valid() {
     let codes_of_whole = codes(file(Compression::None));
     assert_eq!(codes(bytes.clone()), codes_of_whole);
     bytes[footer + 18] = 1; // the group is no longer empty
-    assert!(codes(bytes).contains(&"mcap.index.place"));
+    assert!(codes(bytes).contains(&"mcap.index.position"));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn missing_or_misplaced_end_is_found() {
             let at = content(b, FOOTER, 0);
             add(b, at, 1)
         }),
-        ["mcap.summary.place"]
+        ["mcap.summary.position"]
     );
     assert_eq!(codes_after(|b| b.extend(b"after it")), ["mcap.trailing"]);
     assert_eq!(codes(without_summary(b"", true)), ["mcap.summary.missing"]);
@@ -329,7 +329,7 @@ fn attachments_and_unknown_records_are_checked() {
     };
     assert_eq!(
         codes_with_opcode(0x20),
-        ["mcap.index.place", "mcap.record.unknown", "mcap.statistics"]
+        ["mcap.index.position", "mcap.record.unknown", "mcap.statistics"]
     );
-    assert_eq!(codes_with_opcode(0x80), ["mcap.index.place", "mcap.statistics"]);
+    assert_eq!(codes_with_opcode(0x80), ["mcap.index.position", "mcap.statistics"]);
 }

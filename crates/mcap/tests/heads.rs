@@ -254,7 +254,7 @@ fn unknown_compression_is_named() {
         assert_eq!(err.kind(), ErrorKind::Unsupported);
         let message = "its chunks have the unknown compression \"xyz\"";
         assert!(err.to_string().contains(message), "{err}");
-        assert!(codes(&log).contains(&"mcap.chunk.packing"));
+        assert!(codes(&log).contains(&"mcap.chunk.compression"));
     }
     // Only the summary declares the unknown compression, so it is not used.
     let mut contradictory = all_unknown.clone();

@@ -18,7 +18,7 @@ use crate::{
 
 /// The code of a log that could not be decompressed to its end.
 static DECOMPRESSION: FindingCode = FindingCode::error(
-    "file.unpacking",
+    "file.decompression",
     "the compressed file (gzip, xz, zstd) could not be decompressed to its end",
 );
 

@@ -95,7 +95,7 @@ impl ChunkReport {
             Decompression::UnknownCompression => {
                 let message = format!("the compression is {:?}", chunk.compression);
                 self.findings.add(
-                    Finding::new(&code::CHUNK_PACKING, message).with_bytes(bytes()),
+                    Finding::new(&code::CHUNK_COMPRESSION, message).with_bytes(bytes()),
                 );
                 self.is_damaged = true;
             }

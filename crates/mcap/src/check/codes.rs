@@ -10,27 +10,27 @@ pub(crate) const CODES: &[&FindingCode] = &[
     &CHANNEL_SUMMARY,
     &CHANNEL_UNDECLARED,
     &CHUNK_CRC,
-    &CHUNK_PACKING,
+    &CHUNK_COMPRESSION,
     &CHUNK_SIZE,
     &CHUNK_TIME,
     &CHUNK_INDEX_DIFFERS,
     &CHUNK_INDEX_MISSING,
-    &CHUNK_INDEX_PLACE,
+    &CHUNK_INDEX_POSITION,
     &DATA_CRC,
     &DATA_END,
     &FOOTER,
     &ID_REUSED,
-    &INDEX_PLACE,
+    &INDEX_POSITION,
     &MAGIC_END,
     &MESSAGE_INDEX_COUNT,
     &MESSAGE_INDEX_OFFSET,
-    &MESSAGE_INDEX_PLACE,
+    &MESSAGE_INDEX_POSITION,
     &RECORD_UNKNOWN,
     &SCHEMA_BROKEN,
     &STATISTICS,
     &SUMMARY_CRC,
     &SUMMARY_MISSING,
-    &SUMMARY_PLACE,
+    &SUMMARY_POSITION,
     &TRAILING,
 ];
 
@@ -59,8 +59,8 @@ pub(super) static CHUNK_CRC: FindingCode = FindingCode::error(
     "mcap.chunk.crc",
     "the checksum of a chunk is wrong, so its data is damaged; readers reject it",
 );
-pub(super) static CHUNK_PACKING: FindingCode =
-    FindingCode::error("mcap.chunk.packing", "a chunk has an unknown compression");
+pub(super) static CHUNK_COMPRESSION: FindingCode =
+    FindingCode::error("mcap.chunk.compression", "a chunk has an unknown compression");
 pub(super) static CHUNK_SIZE: FindingCode = FindingCode::error(
     "mcap.chunk.size",
     "the decompressed size of a chunk differs from the declared size; readers reject it",
@@ -78,8 +78,8 @@ pub(super) static CHUNK_INDEX_MISSING: FindingCode = FindingCode::error(
     "mcap.chunk_index.missing",
     "the summary lacks a chunk; readers that use the summary miss its messages",
 );
-pub(super) static CHUNK_INDEX_PLACE: FindingCode = FindingCode::error(
-    "mcap.chunk_index.place",
+pub(super) static CHUNK_INDEX_POSITION: FindingCode = FindingCode::error(
+    "mcap.chunk_index.position",
     "the summary lists a chunk at an offset without a chunk",
 );
 pub(super) static DATA_CRC: FindingCode = FindingCode::error(
@@ -99,8 +99,8 @@ pub(super) static ID_REUSED: FindingCode = FindingCode::error(
     "two different schemas or channels have the same id; readers reject the file, or confuse \
      the two",
 );
-pub(super) static INDEX_PLACE: FindingCode = FindingCode::error(
-    "mcap.index.place",
+pub(super) static INDEX_POSITION: FindingCode = FindingCode::error(
+    "mcap.index.position",
     "the summary lists attachments, metadata or summary groups at wrong offsets",
 );
 pub(super) static MAGIC_END: FindingCode = FindingCode::error(
@@ -115,8 +115,8 @@ pub(super) static MESSAGE_INDEX_OFFSET: FindingCode = FindingCode::error(
     "mcap.message_index.offset",
     "the message index of a chunk refers to an offset without a message of this channel and time",
 );
-pub(super) static MESSAGE_INDEX_PLACE: FindingCode = FindingCode::error(
-    "mcap.message_index.place",
+pub(super) static MESSAGE_INDEX_POSITION: FindingCode = FindingCode::error(
+    "mcap.message_index.position",
     "the summary lists the message index of a channel at a wrong offset",
 );
 pub(super) static RECORD_UNKNOWN: FindingCode = FindingCode::note(
@@ -140,8 +140,8 @@ pub(super) static SUMMARY_MISSING: FindingCode = FindingCode::warning(
     "mcap.summary.missing",
     "the file has no summary; readers must scan the whole file",
 );
-pub(super) static SUMMARY_PLACE: FindingCode = FindingCode::error(
-    "mcap.summary.place",
+pub(super) static SUMMARY_POSITION: FindingCode = FindingCode::error(
+    "mcap.summary.position",
     "the summary is not at the offset in the footer",
 );
 pub(super) static TRAILING: FindingCode =

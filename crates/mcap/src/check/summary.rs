@@ -96,8 +96,9 @@ fn check_footer(
         let actual = describe_position(layout.summary.start);
         let message =
             format!("the footer declares byte {declared}, but the summary is {actual}");
-        findings
-            .add(Finding::new(&code::SUMMARY_PLACE, message).with_bytes(bytes.clone()));
+        findings.add(
+            Finding::new(&code::SUMMARY_POSITION, message).with_bytes(bytes.clone()),
+        );
         return Ok(());
     }
     let offsets_start = layout.summary.summary_offsets_start;
@@ -108,8 +109,9 @@ fn check_footer(
         let message = format!(
             "the footer declares the summary offsets at byte {declared}, but they are {actual}"
         );
-        findings
-            .add(Finding::new(&code::SUMMARY_PLACE, message).with_bytes(bytes.clone()));
+        findings.add(
+            Finding::new(&code::SUMMARY_POSITION, message).with_bytes(bytes.clone()),
+        );
     }
     if start == 0 {
         let message = "the footer declares no summary";
@@ -142,7 +144,7 @@ fn check_chunk_indexes(layout: &FileLayout, findings: &mut Findings) {
         };
         let Some(chunk) = chunks_by_offset.get(&index.chunk_offset) else {
             let message = format!("it declares byte {}", index.chunk_offset);
-            add(Finding::new(&code::CHUNK_INDEX_PLACE, message));
+            add(Finding::new(&code::CHUNK_INDEX_POSITION, message));
             continue;
         };
         if let Some(message) = first_difference(index, chunk) {
@@ -156,7 +158,7 @@ fn check_chunk_indexes(layout: &FileLayout, findings: &mut Findings) {
         for (channel, offset) in &index.message_index_offsets {
             if !message_indexes.contains(&(*channel, *offset)) {
                 let message = format!("channel {channel} at byte {offset}");
-                add(Finding::new(&code::MESSAGE_INDEX_PLACE, message));
+                add(Finding::new(&code::MESSAGE_INDEX_POSITION, message));
             }
         }
     }
@@ -236,7 +238,7 @@ fn check_declared_ranges(
             let (start, end) = (bytes.start, bytes.end);
             let message =
                 format!("a record with the opcode {op:#04x} at {start}..{end}");
-            let finding = Finding::new(&code::INDEX_PLACE, message);
+            let finding = Finding::new(&code::INDEX_POSITION, message);
             findings.add(finding.with_bytes(*offset..*offset));
         }
     }

@@ -54,7 +54,8 @@ pub(super) fn check(
     if let Err(name) = &record.chunk.header.compression {
         let message = format!("it is compressed with {name:?}");
         results.findings.add(
-            Finding::new(&code::CHUNK_PACKING, message).with_bytes(bytes_of(record)),
+            Finding::new(&code::CHUNK_COMPRESSION, message)
+                .with_bytes(bytes_of(record)),
         );
         return Ok(results);
     }

@@ -7,10 +7,10 @@ pub(crate) const CODES: &[&FindingCode] = &[
     &CHUNK_CHECKSUM,
     &CHUNK_INFO_COUNT,
     &CHUNK_INFO_MISSING,
-    &CHUNK_INFO_PLACE,
+    &CHUNK_INFO_POSITION,
     &CHUNK_INFO_TIME,
     &CHUNK_LENGTH,
-    &CHUNK_PACKING,
+    &CHUNK_COMPRESSION,
     &CHUNK_SIZE,
     &CHUNK_UNFINISHED,
     &CONNECTION_BROKEN,
@@ -22,18 +22,18 @@ pub(crate) const CODES: &[&FindingCode] = &[
     &CONNECTION_TEXT,
     &CONNECTION_UNDECLARED,
     &DEFINITION_BROKEN,
-    &DEFINITION_ODD,
+    &DEFINITION_MISMATCH,
     &ENCRYPTED,
     &HEADER_CHUNKS,
     &HEADER_CONNECTIONS,
     &HEADER_MISSING,
-    &INDEX_CUT,
+    &INDEX_TRUNCATED,
     &INDEX_DATA_COUNT,
     &INDEX_DATA_LENGTH,
     &INDEX_DATA_MISSING,
     &INDEX_DATA_OFFSET,
     &INDEX_DATA_VERSION,
-    &INDEX_PLACE,
+    &INDEX_POSITION,
     &LINE_MISSING,
     &MESSAGE_NANOSECONDS,
     &MESSAGE_OUTSIDE,
@@ -53,30 +53,32 @@ pub(super) static HEADER_MISSING: FindingCode =
     FindingCode::error("bag.header.missing", "the header of the bag cannot be read");
 pub(super) static HEADER_CONNECTIONS: FindingCode = FindingCode::error(
     "bag.header.connections",
-    "the bag header declares another number of connections than the index has: ROS reads \
-     the declared number",
+    "the bag header and the index have different numbers of connections: ROS reads the number in \
+     the header",
 );
 pub(super) static HEADER_CHUNKS: FindingCode = FindingCode::error(
     "bag.header.chunks",
-    "the bag header declares another number of chunk infos than the index has: ROS reads \
-     the declared number",
+    "the bag header and the index have different numbers of chunk infos: ROS reads the number in \
+     the header",
 );
 pub(super) static UNFINISHED: FindingCode = FindingCode::error(
     "bag.unfinished",
     "the recorder did not close the bag: it has no index, and ROS refuses it",
 );
-pub(super) static INDEX_PLACE: FindingCode = FindingCode::error(
-    "bag.index.place",
+pub(super) static INDEX_POSITION: FindingCode = FindingCode::error(
+    "bag.index.position",
     "the index is not at the position in the bag header: ROS refuses the bag",
 );
-pub(super) static INDEX_CUT: FindingCode =
-    FindingCode::error("bag.index.cut", "the index is truncated or broken");
+pub(super) static INDEX_TRUNCATED: FindingCode =
+    FindingCode::error("bag.index.truncated", "the index is truncated or broken");
 pub(super) static ENCRYPTED: FindingCode = FindingCode::note(
     "bag.encrypted",
     "the bag is encrypted: parts that cannot be decrypted were not checked",
 );
-pub(super) static CHUNK_PACKING: FindingCode =
-    FindingCode::error("bag.chunk.packing", "a chunk has an unsupported compression");
+pub(super) static CHUNK_COMPRESSION: FindingCode = FindingCode::error(
+    "bag.chunk.compression",
+    "a chunk has an unsupported compression",
+);
 pub(super) static CHUNK_SIZE: FindingCode = FindingCode::error(
     "bag.chunk.size",
     "a chunk does not decompress to its declared size: some readers lose it",
@@ -91,19 +93,19 @@ pub(super) static CHUNK_CHECKSUM: FindingCode = FindingCode::warning(
 );
 pub(super) static CHUNK_UNFINISHED: FindingCode = FindingCode::error(
     "bag.chunk.unfinished",
-    "the recorder was killed while it wrote a chunk, which still declares to be empty",
+    "the recorder was killed while it wrote a chunk, whose header still declares that it is empty",
 );
 pub(super) static CHUNK_INFO_MISSING: FindingCode = FindingCode::error(
     "bag.chunk_info.missing",
     "the index does not list a chunk: readers that use the index miss its messages",
 );
-pub(super) static CHUNK_INFO_PLACE: FindingCode = FindingCode::error(
-    "bag.chunk_info.place",
+pub(super) static CHUNK_INFO_POSITION: FindingCode = FindingCode::error(
+    "bag.chunk_info.position",
     "the index lists a chunk at a wrong position",
 );
 pub(super) static CHUNK_INFO_COUNT: FindingCode = FindingCode::error(
     "bag.chunk_info.count",
-    "a chunk has another number of messages of a connection than the index declares",
+    "a chunk and the index have different numbers of messages of a connection",
 );
 pub(super) static CHUNK_INFO_TIME: FindingCode = FindingCode::error(
     "bag.chunk_info.time",
@@ -130,7 +132,7 @@ pub(super) static INDEX_DATA_OFFSET: FindingCode = FindingCode::error(
 );
 pub(super) static INDEX_DATA_COUNT: FindingCode = FindingCode::error(
     "bag.index_data.count",
-    "the index data of a chunk have another number of messages of a connection than the chunk",
+    "the index data of a chunk and the chunk have different numbers of messages of a connection",
 );
 pub(super) static CONNECTION_REUSED: FindingCode = FindingCode::error(
     "bag.connection.reused",
@@ -163,8 +165,8 @@ pub(super) static CONNECTION_IN_CHUNKS_ONLY: FindingCode = FindingCode::error(
     "bag.connection.chunks_only",
     "a connection is declared in chunks but not in the index: ROS misses its messages",
 );
-pub(super) static DEFINITION_ODD: FindingCode = FindingCode::warning(
-    "bag.definition.odd",
+pub(super) static DEFINITION_MISMATCH: FindingCode = FindingCode::warning(
+    "bag.definition.mismatch",
     "the definition of a type is empty, or does not have the declared MD5 sum",
 );
 pub(super) static DEFINITION_BROKEN: FindingCode = FindingCode::error(

@@ -55,7 +55,7 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
         let finding = match record_definition {
             Ok(parsed) => parsed
                 .anomaly
-                .map(|anomaly| Finding::new(&code::DEFINITION_ODD, anomaly)),
+                .map(|anomaly| Finding::new(&code::DEFINITION_MISMATCH, anomaly)),
             Err(err) => Some(Finding::new(&code::DEFINITION_BROKEN, err.to_string())),
         };
         if let Some(finding) = finding {

@@ -80,9 +80,9 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
                 file_header.index_at
             );
             let code = if file_header.index_at > len {
-                &code::INDEX_PLACE
+                &code::INDEX_POSITION
             } else {
-                &code::INDEX_CUT
+                &code::INDEX_TRUNCATED
             };
             findings.add(Finding::new(code, message).with_bytes(header));
             return;
@@ -91,7 +91,7 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
             let message =
                 format!("it is at byte {at}, not at {}", file_header.index_at);
             findings.add(
-                Finding::new(&code::INDEX_PLACE, message).with_bytes(header.clone()),
+                Finding::new(&code::INDEX_POSITION, message).with_bytes(header.clone()),
             );
         }
         Some(_) => {}
@@ -106,7 +106,7 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
              {declared_connections} connections"
         );
         let at = layout.index_at.unwrap_or(len);
-        findings.add(Finding::new(&code::INDEX_CUT, message).with_bytes(at..len));
+        findings.add(Finding::new(&code::INDEX_TRUNCATED, message).with_bytes(at..len));
         return;
     }
     let counts = [
@@ -134,7 +134,7 @@ fn check_positions(layout: &FileLayout, findings: &mut Findings) {
             .is_err()
         {
             let message = format!("there is no chunk at byte {chunk_at}");
-            let finding = Finding::new(&code::CHUNK_INFO_PLACE, message);
+            let finding = Finding::new(&code::CHUNK_INFO_POSITION, message);
             findings.add(finding.with_bytes(entry.at..entry.at));
         }
     }

@@ -81,7 +81,7 @@ pub(crate) static OTHER_PROTOCOL: FindingCode = FindingCode::note(
     "frames of a capture have other protocols",
 );
 pub(crate) static FRAGMENTS: FindingCode =
-    FindingCode::error("capture.pieces", "fragmented datagrams are incomplete");
+    FindingCode::error("capture.fragments", "fragmented datagrams are incomplete");
 pub(crate) static PRODUCT: FindingCode = FindingCode::warning(
     "capture.product",
     "data packets have an unknown product ID: they are not decoded to points",
@@ -91,7 +91,7 @@ pub(crate) static SHORT: FindingCode = FindingCode::error(
     "frames are truncated by the snapshot length: the packets in them are lost",
 );
 pub(crate) static DUPLICATE: FindingCode = FindingCode::note(
-    "capture.twice",
+    "capture.duplicate",
     "packets of a capture are duplicated, e.g. by the mirror port of a switch: one of each \
      is read",
 );
