@@ -439,7 +439,7 @@ fn calibration_fits_models_with_its_number_of_lasers_and_angles() {
     let err =
         Calibration::for_model(Model::Vlp16).check_model(Model::Hdl64eS1).unwrap_err();
     let message = err.to_string();
-    for words in ["16 lasers", "of 64 (HDL-64E S1)", "or its model"] {
+    for words in ["16 lasers", "has 64 (HDL-64E S1)", "or its model"] {
         assert!(message.contains(words), "no {words:?} in {message}");
     }
 }
