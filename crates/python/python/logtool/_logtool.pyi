@@ -18,7 +18,7 @@ __all__ = [
     "Batch",
     "BatchReport",
     "Batches",
-    "Buffered",
+    "NumberBuffer",
     "Damage",
     "Job",
     "Log",
@@ -349,7 +349,7 @@ class Batch:
     ) -> tuple[object, object]: ...
 
 @final
-class Buffered:
+class NumberBuffer:
     """Numbers in memory, which NumPy takes as an array without a copy."""
 
     @property

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from logtool._logtool import Buffered
+    from logtool._logtool import NumberBuffer
 
 
-def number_array(numbers: Buffered, valid: Buffered | None) -> Any:
+def number_array(numbers: NumberBuffer, valid: NumberBuffer | None) -> Any:
     """Return an array of ``numbers``.
 
     Missing floats are NaN, and missing times NaT. Other arrays with missing values are masked.
