@@ -8,7 +8,9 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import pickle
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -120,18 +122,44 @@ class LogtoolTask(DataSourceTask):
 
     async def read(self) -> AsyncIterator[RecordBatch]:
         """Read the rows, in a thread, so that other tasks run meanwhile."""
-        remaining = self.limit
         blocks = read_blocks(self.reader, self.split, self.arrow_schema, self.bounds)
-        while (block := await asyncio.to_thread(next, blocks, None)) is not None:
-            rows = RecordBatch.from_arrow_record_batches([block], block.schema)
-            if self.condition is not None:
-                rows = rows.filter(ExpressionsProjection([self.condition]))
-            if remaining is not None:
-                rows = rows.head(remaining)
-                remaining -= len(rows)
-            yield rows
-            if remaining == 0:
-                return
+        _active_reads.add(id(blocks))
+        try:
+            remaining = self.limit
+            while (block := await asyncio.to_thread(next, blocks, None)) is not None:
+                rows = RecordBatch.from_arrow_record_batches([block], block.schema)
+                if self.condition is not None:
+                    rows = rows.filter(ExpressionsProjection([self.condition]))
+                if remaining is not None:
+                    rows = rows.head(remaining)
+                    remaining -= len(rows)
+                yield rows
+                if remaining == 0:
+                    return
+        finally:
+            _active_reads.discard(id(blocks))
+
+
+_active_reads: set[int] = set()
+
+
+def _wait_for_active_reads() -> None:
+    """Wait at exit until no task reads, for at most 2 s.
+
+    A limit leaves tasks that still read. Native threads of Daft wait for their rows, and one that
+    returns to Python while the interpreter ends aborts the process with "FATAL: exception not
+    rethrown" (Daft 0.7.26 with CPython before 3.14, also without logtool).
+    """
+    if not _active_reads:
+        return
+    deadline = time.monotonic() + 2
+    while _active_reads and time.monotonic() < deadline:
+        time.sleep(0.005)
+    # The thread of Daft takes the last rows after the read has ended.
+    time.sleep(0.05)
+
+
+atexit.register(_wait_for_active_reads)
 
 
 def _possible_columns(condition: Expression, names: Sequence[str]) -> set[str]:
