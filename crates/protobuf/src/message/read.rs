@@ -1,5 +1,7 @@
 //! Decoding a message into a row.
 
+use std::collections::BTreeMap;
+
 use logtool_core::{Branch, ByteReader, Scalar};
 
 use crate::{
@@ -18,6 +20,17 @@ pub(super) struct RowDecoder {
     pub(super) extra_bytes: usize,
 }
 
+/// The fields of oneofs that have a value in an open row of a message.
+#[derive(Default)]
+struct OneofState {
+    /// The field that has a value, by the index of its oneof: its index, and the minimum
+    /// number of its values.
+    set_fields: BTreeMap<u32, (usize, u64)>,
+    /// The states of messages that are fields, by the index of the field. A message that
+    /// occurs several times is merged.
+    messages: BTreeMap<usize, OneofState>,
+}
+
 // The recursion is as deep as types are nested, which is limited.
 impl RowDecoder {
     /// Adds the fields of a whole record to `row`, which stays open. Bytes at the end of the record
@@ -28,7 +41,8 @@ impl RowDecoder {
         bytes: &[u8],
         row: &mut Branch,
     ) -> Option<()> {
-        let remaining = self.fields(message_type, bytes, row)?;
+        let mut oneofs = OneofState::default();
+        let remaining = self.fields(message_type, bytes, row, &mut oneofs)?;
         let is_field_truncated = wire::field_number(remaining)
             .is_some_and(|number| message_type.has_field(number));
         let has_fields = self.extra_bytes + remaining.len() < bytes.len();
@@ -46,8 +60,9 @@ impl RowDecoder {
         message_type: &MessageType,
         bytes: &[u8],
         row: &mut Branch,
+        oneofs: &mut OneofState,
     ) -> Option<()> {
-        self.fields(message_type, bytes, row)?.is_empty().then_some(())
+        self.fields(message_type, bytes, row, oneofs)?.is_empty().then_some(())
     }
 
     /// Adds the fields of `bytes` to `row`, which stays open. Returns the remaining bytes, which do
@@ -57,6 +72,7 @@ impl RowDecoder {
         message_type: &MessageType,
         bytes: &'b [u8],
         row: &mut Branch,
+        oneofs: &mut OneofState,
     ) -> Option<&'b [u8]> {
         row.open();
         let mut reader = ByteReader::new(bytes);
@@ -85,7 +101,7 @@ impl RowDecoder {
                 continue;
             };
             last_index = index.unwrap_or(last_index);
-            if !self.field(field, wire, row)? {
+            if !self.field(field, wire, row, oneofs)? {
                 self.extra_bytes += field_len;
             }
         }
@@ -99,13 +115,11 @@ impl RowDecoder {
         field: &TypeField,
         wire: Wire<'_>,
         row: &mut Branch,
+        oneofs: &mut OneofState,
     ) -> Option<bool> {
         let row_index = row.len();
-        for other in field.oneof_fields.iter().filter(|other| **other != field.index) {
-            let other_branch = row.field(*other)?;
-            if other_branch.len() > row_index || other_branch.is_open() {
-                other_branch.truncate(row_index);
-            }
+        if let Some(oneof) = field.oneof {
+            self.clear_other_field(oneof, field, row, oneofs)?;
         }
         let branch = row.field(field.index)?;
         match (&field.kind, wire) {
@@ -132,15 +146,46 @@ impl RowDecoder {
             (FieldKind::Message(inner), Wire::Sized(bytes)) if field.is_repeated => {
                 self.added_items += field.element_values;
                 let item = branch.item()?;
-                self.message(inner, bytes, item)?;
+                self.message(inner, bytes, item, &mut OneofState::default())?;
                 close(inner, item)?;
             }
             (FieldKind::Message(inner), Wire::Sized(bytes)) => {
-                self.message(inner, bytes, branch)?;
+                if inner.has_oneofs {
+                    let oneofs = oneofs.messages.entry(field.index).or_default();
+                    self.message(inner, bytes, branch, oneofs)?;
+                } else {
+                    self.message(inner, bytes, branch, &mut OneofState::default())?;
+                }
             }
             _ => return Some(false),
         }
         Some(true)
+    }
+
+    /// Removes the value of another field of `oneof` before `field` gets one. The removed values
+    /// count as list elements, because a message of thousands of fields takes long to remove, and
+    /// needs few bytes to be added again.
+    fn clear_other_field(
+        &mut self,
+        oneof: u32,
+        field: &TypeField,
+        row: &mut Branch,
+        oneofs: &mut OneofState,
+    ) -> Option<()> {
+        let row_index = row.len();
+        let value = (field.index, field.element_values);
+        let replaced = oneofs.set_fields.insert(oneof, value);
+        let Some((other, value_count)) = replaced.filter(|other| *other != value)
+        else {
+            return Some(());
+        };
+        oneofs.messages.remove(&other);
+        let branch = row.field(other)?;
+        if branch.len() > row_index || branch.is_open() {
+            self.added_items += value_count;
+            branch.truncate(row_index);
+        }
+        Some(())
     }
 
     /// Adds the scalars in `wire` to a list: one, or several packed ones. Returns `Some(false)` if
@@ -257,8 +302,6 @@ fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
             _ => {}
         }
     }
-    let whole_seconds = seconds.checked_mul(1_000_000_000);
-    Some(
-        whole_seconds.and_then(|whole_seconds| whole_seconds.checked_add(nanos.into())),
-    )
+    let nanos_of_seconds = seconds.checked_mul(1_000_000_000);
+    Some(nanos_of_seconds.and_then(|sum| sum.checked_add(nanos.into())))
 }

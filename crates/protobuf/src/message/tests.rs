@@ -105,6 +105,45 @@ fn message_that_occurs_twice_is_merged() {
     assert_eq!(x.values(), &[-2]);
 }
 
+/// Made by hand: the documentation says that a message that occurs twice is merged, and that the
+/// last field of a oneof is kept.
+#[test]
+fn last_field_of_a_oneof_is_kept_when_messages_are_merged() {
+    let of_type =
+        |name, number, of| Field::new(name, number, kind::MESSAGE).with_type_name(of);
+    let in_oneof = |field| Field { oneof: Some(0), ..field };
+    let files = files(vec![
+        message(
+            "In",
+            vec![Field::new("x", 1, kind::INT32), Field::new("y", 2, kind::INT32)],
+        ),
+        message(
+            "Choice",
+            vec![
+                in_oneof(of_type("a", 1, ".p.In")),
+                in_oneof(Field::new("b", 2, kind::INT32)),
+            ],
+        ),
+        message("All", vec![of_type("choice", 1, ".p.Choice")]),
+    ]);
+    // The fields `a.x` and `a.y` of one row; `None` if `a` is null. Then `b`.
+    let choice = |payload: &[u8]| {
+        let batch = read(&files, &[payload]).0.unwrap();
+        let choice = batch["choice"].as_struct();
+        let b = choice.column(1).as_primitive::<Int32Type>();
+        let a = choice.column(0).as_struct();
+        let number =
+            |index: usize| a.column(index).as_primitive::<Int32Type>().value(0);
+        let a = a.is_valid(0).then(|| [number(0), number(1)]);
+        (a, b.is_valid(0).then(|| b.value(0)))
+    };
+    let (x, y, b) =
+        (b"\x0a\x04\x0a\x02\x08\x05", b"\x0a\x04\x0a\x02\x10\x06", b"\x0a\x02\x10\x07");
+    assert_eq!(choice(&[&x[..], y].concat()), (Some([5, 6]), None));
+    assert_eq!(choice(&[&x[..], b].concat()), (None, Some(7)));
+    assert_eq!(choice(&[&x[..], b, y].concat()), (Some([0, 6]), None));
+}
+
 #[test]
 fn broken_messages_are_rejected() {
     for payload in
@@ -122,7 +161,7 @@ fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
         (b"\x7a\x02hi\x7d\x01\x02\x03\x04", 9), // field 15, as text and as 4 bytes
         (b"\x7b\x08\x01\x7c", 4),               // field 15, a group
         (b"\x1a\x04\x08\x03\x10\x05", 2), // in.x, and a field that `In` does not have
-        (b"\x0d\x01\x02\x03\x04", 5),     // field 1 as 4 bytes, which is no int32
+        (b"\x0d\x01\x02\x03\x04", 5),     // field 1 as 4 bytes, not as an int32
         (b"\0\0\0\0", 4),                 // the number of a field is not 0
         (b"\xab\xab\xab\xab", 4),         // a key without an end
         (b"\x7a\xff\x01x", 4),            // field 15, truncated

@@ -19,6 +19,8 @@ const MAX_DEPTH: usize = 48;
 pub(super) struct MessageType {
     /// The fields, in the order of their numbers.
     pub(super) fields: Vec<TypeField>,
+    /// Whether it has oneofs of several fields, or its messages outside lists have some.
+    pub(super) has_oneofs: bool,
 }
 
 impl MessageType {
@@ -43,10 +45,21 @@ pub(super) struct TypeField {
     pub(super) is_repeated: bool,
     /// Whether an absent value is 0 or empty instead of null.
     pub(super) has_default: bool,
-    /// The indices of all fields of its oneof, including this one. A field clears the others.
-    pub(super) oneof_fields: Arc<[usize]>,
+    /// The index of its oneof, if that has other fields, which a value of this one clears.
+    pub(super) oneof: Option<u32>,
     /// The minimum number of values in one element.
     pub(super) element_values: u64,
+}
+
+impl TypeField {
+    /// Returns whether the state of oneofs is needed for its values.
+    fn has_oneofs(&self) -> bool {
+        let is_in_message = match &self.kind {
+            FieldKind::Message(inner) => !self.is_repeated && inner.has_oneofs,
+            FieldKind::Scalar(_) | FieldKind::Time => false,
+        };
+        self.oneof.is_some() || is_in_message
+    }
 }
 
 /// The type of a field.
@@ -121,7 +134,10 @@ impl<'f> MessageIndex<'f> {
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
         enclosing.push(name.to_owned());
-        let oneof_fields = oneof_fields(message);
+        let mut oneof_lens: HashMap<u32, usize> = HashMap::new();
+        for oneof in message.fields.iter().filter_map(|field| field.oneof) {
+            *oneof_lens.entry(oneof).or_default() += 1;
+        }
         let (mut columns, mut fields) = (Vec::new(), Vec::new());
         for (index, field) in message.fields.iter().enumerate() {
             self.fields += 1;
@@ -140,22 +156,23 @@ impl<'f> MessageIndex<'f> {
                 value_type
             };
             columns.push((field.name.clone(), value_type));
-            let oneof_fields = field.oneof.and_then(|oneof| oneof_fields.get(&oneof));
+            let has_other_fields = |oneof: &u32| oneof_lens.get(oneof) > Some(&1);
             fields.push(TypeField {
                 number: field.number,
                 index,
                 kind,
                 is_repeated: field.is_repeated,
                 has_default: is_scalar && !field.is_optional && field.oneof.is_none(),
-                oneof_fields: oneof_fields.cloned().unwrap_or_default(),
+                oneof: field.oneof.filter(has_other_fields),
                 element_values,
             });
         }
         enclosing.pop();
         fields.sort_by_key(|field| field.number);
+        let has_oneofs = fields.iter().any(TypeField::has_oneofs);
         let struct_type =
             StructType { type_name: display_name.to_owned(), fields: columns };
-        Ok((struct_type, Arc::new(MessageType { fields })))
+        Ok((struct_type, Arc::new(MessageType { fields, has_oneofs })))
     }
 
     fn field(
@@ -194,18 +211,6 @@ impl<'f> MessageIndex<'f> {
         };
         Ok((value_type, FieldKind::Scalar(field.kind)))
     }
-}
-
-/// Returns the indices of the fields of each oneof. The fields share them, because a oneof may
-/// have thousands of fields.
-fn oneof_fields(message: &Message) -> HashMap<u32, Arc<[usize]>> {
-    let mut indices: HashMap<u32, Vec<usize>> = HashMap::new();
-    for (index, field) in message.fields.iter().enumerate() {
-        if let Some(oneof) = field.oneof {
-            indices.entry(oneof).or_default().push(index);
-        }
-    }
-    indices.into_iter().map(|(oneof, indices)| (oneof, indices.into())).collect()
 }
 
 fn unsupported(message: String) -> Error {
