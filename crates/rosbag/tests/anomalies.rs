@@ -213,6 +213,31 @@ fn chunk_that_the_index_does_not_list_is_found() {
 }
 
 #[test]
+fn times_are_not_taken_from_two_index_data_records_of_one_connection() {
+    let fields = [
+        field("conn", &[0; 4]),
+        field("count", &1_u32.to_le_bytes()),
+        field("op", &[4]),
+        field("ver", &1_u32.to_le_bytes()),
+    ];
+    // The time is 5 s, and the offset is that of the message after the connection.
+    let offset = chatter().len() as u32;
+    let entry = [5, 0, offset].map(u32::to_le_bytes).concat();
+    let index_data = record(&fields, &entry);
+    for (copies, has_times) in [(1, true), (2, false)] {
+        let bag = BagBuilder::new().chunk(&[chatter(), messages(5..6)].concat(), 1);
+        let bytes = bag.append(&index_data.repeat(copies)).finish(&[chatter()]);
+        let options = RosbagOptions::default();
+        let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
+        let mut times = Vec::new();
+        let part = &log.manifest().parts[0];
+        assert_eq!(log.times(part, &mut times).unwrap(), has_times);
+        let times: Vec<_> = times.iter().map(|(_, time)| time.as_nanos()).collect();
+        assert_eq!(times, vec![5_000_000_000; usize::from(has_times)]);
+    }
+}
+
+#[test]
 fn few_zeros_between_records_are_not_damage() {
     let bag = BagBuilder::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.append(&[0; 49]).chunk(&messages(5..9), 4).append(&[0; 3]);

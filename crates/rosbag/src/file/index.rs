@@ -243,9 +243,12 @@ impl Index {
             return Ok(Some("it does not list the first messages".to_owned()));
         }
         if is_short && !self.ends_with_index_data(toplevel, file_header)? {
-            return Ok(Some(format!(
-                "it has {chunks} chunks instead of {declared_chunks}"
-            )));
+            let (count, kind, declared) = if chunks < declared_chunks {
+                (chunks, "chunks", declared_chunks)
+            } else {
+                (connections, "connections", declared_connections)
+            };
+            return Ok(Some(format!("it has {count} {kind} instead of {declared}")));
         }
         if chunks != declared_chunks {
             let message = format!(

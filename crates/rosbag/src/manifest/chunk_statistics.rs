@@ -1,6 +1,6 @@
 //! Statistics of chunks and their index data, without decompression.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::{
     MetadataKey, Part, Result, SizeDistribution, Timestamp, TopicId, Value,
@@ -43,7 +43,7 @@ fn add_index_times(
     let (start, end) = (part.bytes.start, part.bytes.end);
     let Some((_, data)) = toplevel.chunk(start)? else { return Ok(false) };
     let mut at = data.end;
-    let mut has_index = false;
+    let mut connections = BTreeSet::new();
     while at < end {
         let Some(TopLevelRecord { kind, data }) = toplevel.record_at(at)? else {
             return Ok(false);
@@ -55,20 +55,21 @@ fn add_index_times(
                 let entries = toplevel.data(&data)?.unwrap_or_default();
                 let is_complete =
                     entries.len() as u64 == u64::from(count) * wire::INDEX_ENTRY_LEN;
-                let Some(topic) = topic.filter(|_| is_complete) else {
+                // If a connection has two records, only the chunk shows which messages it has.
+                let is_first = connections.insert(connection);
+                let Some(topic) = topic.filter(|_| is_complete && is_first) else {
                     return Ok(false);
                 };
                 let listed =
                     wire::index_entries(&entries).map(|(time, _)| (topic, time));
                 times.extend(listed);
-                has_index = true;
             }
             TopLevelKind::Padding | TopLevelKind::Other => {}
             _ => return Ok(false),
         }
         at = data.end;
     }
-    Ok(has_index)
+    Ok(!connections.is_empty())
 }
 
 /// Returns the compression statistics of the chunks of `parts`, with one read for each.
