@@ -106,8 +106,9 @@ impl SecondIndex {
                             > MAX_FIRST_STEP_MILLIS
                 };
                 if let Some(rejected) = self.accepted.take_if(is_first_rejected) {
-                    *self.times_of(rejected.first_topic) =
-                        TopicTimes { range: None, outliers: 1 };
+                    let times = self.times_of(rejected.first_topic);
+                    times.range = None;
+                    times.outliers += 1;
                 }
                 let starts_second =
                     self.accept(pending.topic, pending.millis, pending.at);
@@ -269,6 +270,17 @@ mod tests {
         }
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 4]);
         assert_eq!((seconds.outliers(), seconds.range()), (1, Some((5.0, 1_005.0))));
+    }
+
+    #[test]
+    fn rejected_first_message_is_added_to_the_outliers_of_its_topic() {
+        let mut seconds = SecondIndex::default();
+        // The first message has no time, and that of the second is off by 250 years.
+        for (millis, at) in [(f64::NAN, 1), (8e12, 2), (5.0, 3), (6.0, 4)] {
+            seconds.add(Some(TopicId(0)), millis, at);
+        }
+        let expected = TopicTimes { range: Some((5.0, 6.0)), outliers: 2 };
+        assert_eq!(seconds.topic(TopicId(0)), expected);
     }
 
     #[test]

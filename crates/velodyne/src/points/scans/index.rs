@@ -164,7 +164,7 @@ impl ScanIndex {
         let starts = starts.unwrap_or_default();
         Self {
             starts: starts.to_vec(),
-            omitted: self.omitted + first as u32,
+            omitted: self.omitted.saturating_add(first as u32),
             known_partial: Some(self.partial_scans(range)),
             extends_past_end: self.extends_past_end,
             overlap_offset: None,
@@ -294,5 +294,32 @@ impl ScanNumbers {
             }
             Self::Indexed(index) => index.packet_scans(offset, timestamps.nanos),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maximum_number_of_omitted_scans_does_not_overflow() {
+        let start = |offset| ScanStart {
+            offset,
+            earliest: offset,
+            nanos: 0,
+            block: 0,
+            firing_times: (0, 0),
+            is_at_scan_start: true,
+            rate: 0.0,
+            rotation_rate: 0.0,
+        };
+        let index = ScanIndex {
+            starts: vec![start(0), start(10)],
+            omitted: u32::MAX,
+            known_partial: Some(String::new()),
+            ..ScanIndex::default()
+        };
+        let excerpt = index.excerpt(20..30, TimeRange::ALL);
+        assert_eq!(excerpt.packet_scans(20, 0).first, u32::MAX);
     }
 }
