@@ -72,17 +72,19 @@ fn check_manifest(manifest: &Manifest, file: &Bytes) {
     let labels: BTreeSet<_> = manifest.topics.iter().map(|t| t.label()).collect();
     assert_eq!(labels.len(), manifest.topics.len(), "labels are unique");
 
-    let notes: serde_json::Value =
-        serde_json::from_str(&manifest.format_state).expect("notes");
-    let gaps: Vec<Damage> =
-        serde_json::from_value(notes["gaps"].clone()).expect("gaps are damage");
+    let format_state: serde_json::Value =
+        serde_json::from_str(&manifest.format_state).expect("a format state");
+    let damaged_ranges: Vec<Damage> =
+        serde_json::from_value(format_state["damaged_ranges"].clone())
+            .expect("damaged ranges");
     let mut at = 16;
-    for gap in gaps {
-        assert!(at <= gap.bytes.start && gap.bytes.start < gap.bytes.end, "{gap:?}");
-        assert!(matches!(gap.kind, DamageKind::Garbled | DamageKind::Truncated));
-        at = gap.bytes.end;
+    for damage in damaged_ranges {
+        let bytes = &damage.bytes;
+        assert!(at <= bytes.start && bytes.start < bytes.end, "{damage:?}");
+        assert!(matches!(damage.kind, DamageKind::Garbled | DamageKind::Truncated));
+        at = bytes.end;
     }
-    assert!(at <= len.max(16), "no gap goes beyond the file");
+    assert!(at <= len.max(16), "no damaged range exceeds the file");
 }
 
 /// Checks that the counts in the manifest are those of a full read.
@@ -92,8 +94,11 @@ fn check_counts(manifest: &Manifest, whole: &[OwnedRecord]) {
         let (records, bytes) = &mut counted[topic.index()];
         *records += 1;
         *bytes += payload.len() as u64;
-        let told = manifest.topics[topic.index()].time;
-        assert!(told.is_none_or(|told| told.contains(*time)), "{topic:?} at {time:?}");
+        let declared = manifest.topics[topic.index()].time;
+        assert!(
+            declared.is_none_or(|range| range.contains(*time)),
+            "{topic:?} at {time:?}"
+        );
     }
     for (topic, (records, bytes)) in manifest.topics.iter().zip(counted) {
         assert_eq!(topic.records.unwrap_or(records), records, "{:?}", topic.label());
@@ -109,10 +114,10 @@ fn check_resumed(
     whole: &[OwnedRecord],
 ) {
     let text = serde_json::to_string(log.manifest()).expect("a manifest serialises");
-    let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
-    assert_eq!(serde_json::to_string(&back).expect("again"), text);
+    let parsed: Manifest = serde_json::from_str(&text).expect("and deserialises");
+    assert_eq!(serde_json::to_string(&parsed).expect("again"), text);
     let resumed =
-        UlogLog::open_with_manifest(Arc::new(file.clone()), Arc::new(back), options);
+        UlogLog::open_with_manifest(Arc::new(file.clone()), Arc::new(parsed), options);
     let (resumed, all) = (resumed.expect("it resumes"), Selection::default());
     let records = read(&resumed, file, &resumed.manifest().plan(&all, 5_000), &all).0;
     assert!(records == whole, "opening with the manifest changes the records");
@@ -205,9 +210,9 @@ fn check_written(log: &UlogLog, file: &Bytes, whole: &[OwnedRecord]) {
     let mut out = std::io::Cursor::new(Vec::new());
     let topics = logged_topics(log);
     let selection = Selection { topics: topics.clone(), ..Selection::default() };
-    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
+    let slice = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let mut writer = FORMAT
-        .writer(Box::new(&mut out), &[extract], &WriteOptions::default())
+        .writer(Box::new(&mut out), &[slice], &WriteOptions::default())
         .expect("a ULog is written");
     for part in log.manifest().plan(&selection, u64::MAX) {
         let mut cursor = log.read(&part, &selection).expect("a planned part opens");
