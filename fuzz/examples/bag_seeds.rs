@@ -20,9 +20,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(folder.join(name), data)
     };
     // Every seventh compression, which includes all kinds.
-    for packing in (0..128).step_by(7).map(ChunkCompression) {
-        let name = format!("{}_{}", packing.name(), packing.0);
-        put("bag", &name, &bag(packing, true))?;
+    for compression in (0..128).step_by(7).map(ChunkCompression) {
+        let name = format!("{}_{}", compression.name(), compression.0);
+        put("bag", &name, &bag(compression, true))?;
     }
     put("bag", "unindexed", &bag(ChunkCompression(0), false))?;
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
@@ -46,11 +46,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         put("bag_payload", &file, &input)?;
     }
     put("bag_definition", "odd", ODD.as_bytes())?;
-    for packing in 0..8_u8 {
+    for compression in 0..8_u8 {
         put(
             "bag_chunk",
-            &packing.to_string(),
-            &[&[packing, 0][..], &[1; 60]].concat(),
+            &compression.to_string(),
+            &[&[compression, 0][..], &[1; 60]].concat(),
         )?;
     }
     Ok(())
@@ -138,7 +138,7 @@ fn sample(name: &str) -> Vec<u8> {
 }
 
 /// Encodes a bag of two chunks and three topics.
-fn bag(packing: ChunkCompression, is_indexed: bool) -> Vec<u8> {
+fn bag(compression: ChunkCompression, is_indexed: bool) -> Vec<u8> {
     let ids = [0_u32, 7, 8];
     let connection = |at: u32| {
         let (name, text) = TYPES[ids[at as usize] as usize];
@@ -155,8 +155,8 @@ fn bag(packing: ChunkCompression, is_indexed: bool) -> Vec<u8> {
             let payload = sample(TYPES[ids[id as usize] as usize].0);
             content.extend(make::message(id, chunk, nanos, &payload));
         }
-        let packed = packing.pack(&content);
-        let record = make::chunk(packing.name(), content.len() as u32, &packed);
+        let compressed = compression.compress(&content);
+        let record = make::chunk(compression.name(), content.len() as u32, &compressed);
         chunks.push(Chunk { record, messages });
     }
     if is_indexed {

@@ -14,7 +14,7 @@ use logtool_rosbag::{OpenMode, RosbagLog, RosbagOptions};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    packing: u8,
+    compression: u8,
     /// A wrong uncompressed size for the chunk header.
     size: Option<u32>,
     messages: Vec<(u8, u16, Vec<u8>)>,
@@ -30,27 +30,29 @@ struct Input {
 const LONGEST: u32 = 1 << 20;
 
 fuzz_target!(|input: Input| {
-    let packing = ChunkCompression(input.packing);
+    let compression = ChunkCompression(input.compression);
     let (content, messages) = content(&input);
-    let packed = input.raw.clone().unwrap_or_else(|| packing.pack(&content));
+    let compressed =
+        input.raw.clone().unwrap_or_else(|| compression.compress(&content));
     let is_sound = input.raw.is_none() && input.harm.is_empty() && input.cut.is_none();
     let size = input.size.unwrap_or(content.len() as u32);
     if is_sound {
         let plain =
             read(&make::chunk("none", content.len() as u32, &content), &messages);
-        let found = read(&make::chunk(packing.name(), size, &packed), &messages);
+        let chunk = make::chunk(compression.name(), size, &compressed);
+        let decompressed = read(&chunk, &messages);
         assert_eq!(plain.0, messages.len(), "all messages of an open chunk are read");
-        assert_eq!(plain, found, "compressed chunks have the same messages");
+        assert_eq!(plain, decompressed, "compressed chunks have the same messages");
     }
-    let mut packed = packed;
-    let len = packed.len().max(1);
+    let mut compressed = compressed;
+    let len = compressed.len().max(1);
     for (at, bits) in input.harm.iter().take(16) {
-        if let Some(byte) = packed.get_mut(usize::from(*at) % len) {
+        if let Some(byte) = compressed.get_mut(usize::from(*at) % len) {
             *byte ^= bits;
         }
     }
-    packed.truncate(input.cut.map_or(usize::MAX, usize::from));
-    read(&make::chunk(packing.name(), size, &packed), &messages);
+    compressed.truncate(input.cut.map_or(usize::MAX, usize::from));
+    read(&make::chunk(compression.name(), size, &compressed), &messages);
 });
 
 type Message = (u32, u32, u32, u32);
@@ -81,7 +83,7 @@ fn read(chunk: &[u8], messages: &[Message]) -> (usize, usize) {
     let connections = [connection(0), connection(1), connection(2)];
     let chunk = make::Chunk { record: chunk.to_vec(), messages: messages.to_vec() };
     let bag = Bytes::from(make::indexed_bag(&connections, &[chunk]));
-    let mut found = Vec::new();
+    let mut totals = Vec::new();
     for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
         let mut open = OpenOptions::default();
         // A low limit, which is enough for all valid chunks.
@@ -92,8 +94,8 @@ fn read(chunk: &[u8], messages: &[Message]) -> (usize, usize) {
         let (records, _) = laws::read(&log, &log.manifest().plan(&all, u64::MAX), &all);
         let bytes = records.iter().map(|record| record.3.len()).sum::<usize>();
         assert!(bytes <= 4 << 20, "no more than the limit");
-        found.push((records.len(), bytes));
+        totals.push((records.len(), bytes));
     }
-    assert!(found[0] == found[1] && found[1] == found[2], "{found:?}");
-    found[0]
+    assert!(totals[0] == totals[1] && totals[1] == totals[2], "{totals:?}");
+    totals[0]
 }

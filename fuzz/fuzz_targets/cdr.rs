@@ -27,12 +27,12 @@ fuzz_target!(|input: Input| {
     if let Ok(layout) = Definition::parse_ros2(name, text).and_then(|of| of.layout())
         && let Ok(of_ros2) = Transcoder::for_ros2_layout(&layout)
     {
-        let mut packed = Vec::new();
+        let mut converted = Vec::new();
         for payload in &input.payloads {
             let payload = [&[0, payload.len() as u8 & 7, 0, 0], &payload[..]].concat();
-            packed.clear();
-            if of_ros2.from_cdr(&payload, &mut packed).is_some() {
-                assert!(packed.len() <= payload.len());
+            converted.clear();
+            if of_ros2.from_cdr(&payload, &mut converted).is_some() {
+                assert!(converted.len() <= payload.len());
             }
         }
     }
@@ -41,13 +41,13 @@ fuzz_target!(|input: Input| {
         let layout = in_ros1.layout().expect("all types exist");
         in_ros1.md5sum().expect("all types exist");
         if let Ok(to_ros1) = Transcoder::for_ros1_layout(&layout) {
-            let mut packed = Vec::new();
+            let mut converted = Vec::new();
             for payload in &input.payloads {
                 let payload = [&[0, 1, 0, 0], &payload[..]].concat();
-                packed.clear();
+                converted.clear();
                 assert!(
-                    to_ros1.from_cdr(&payload, &mut packed).is_some()
-                        || packed.is_empty()
+                    to_ros1.from_cdr(&payload, &mut converted).is_some()
+                        || converted.is_empty()
                 );
             }
         }
@@ -64,11 +64,11 @@ fuzz_target!(|input: Input| {
         None => Some(of_ros2.expect("it is parsed again")),
         Some(_) => None,
     };
-    let (mut cdr, mut back, mut again) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cdr, mut round_trip, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for payload in input.payloads.iter().take(64) {
         let payload = [&input.before[..], payload].concat();
         cdr.clear();
-        back.clear();
+        round_trip.clear();
         again.clear();
         if !transcoder.to_cdr(&payload, &mut cdr) {
             assert!(cdr.is_empty());
@@ -83,8 +83,8 @@ fuzz_target!(|input: Input| {
         }
         again.clear();
         // Except for `seq`, the round trip returns the same message.
-        assert!(transcoder.from_cdr(&cdr, &mut back).is_some());
-        assert_eq!(back.len(), payload.len());
-        assert!(transcoder.to_cdr(&back, &mut again) && again == cdr);
+        assert!(transcoder.from_cdr(&cdr, &mut round_trip).is_some());
+        assert_eq!(round_trip.len(), payload.len());
+        assert!(transcoder.to_cdr(&round_trip, &mut again) && again == cdr);
     }
 });

@@ -108,7 +108,7 @@ struct Model<'i> {
     input: &'i Input,
     writer: Writer<Vec<u8>>,
     topics: Vec<(TopicHandle, usize, u8)>,
-    wanted: Vec<ExpectedRecord>,
+    expected: Vec<ExpectedRecord>,
     values: usize,
 }
 
@@ -117,16 +117,16 @@ fuzz_target!(|input: Input| {
         input: &input,
         writer: Writer::new(Vec::new(), input.start),
         topics: Vec::new(),
-        wanted: Vec::new(),
+        expected: Vec::new(),
         values: 0,
     };
     for call in &input.calls {
         // A rejected call leaves the log unchanged.
         let _ = model.call(call);
     }
-    let Model { writer, wanted, values, .. } = model;
+    let Model { writer, expected, values, .. } = model;
     let bytes = Bytes::from(writer.finish().expect("memory takes everything"));
-    check(&bytes, &wanted, values);
+    check(&bytes, &expected, values);
     if !input.harm.is_empty() {
         let mut bytes = bytes.to_vec();
         input.harm.iter().take(16).for_each(|harm| harm.apply(&mut bytes));
@@ -193,7 +193,7 @@ impl Model<'_> {
                 let key = format!("float {}", name(*key));
                 let head = [b'P', key.len() as u8];
                 let payload = [&head, key.as_bytes(), &value.to_le_bytes()].concat();
-                self.wanted.push((RecordOwner::Change, payload));
+                self.expected.push((RecordOwner::Change, payload));
                 Ok(())
             }
             Call::Subscribe { format, instance, interval, is_optional } => {
@@ -219,9 +219,9 @@ impl Model<'_> {
                 let mut payload = payload.clone();
                 payload.resize(len.saturating_sub((*less % 4).into()), 0xa5);
                 if self.writer.data(*handle, *time, &payload)? {
-                    let whose =
+                    let owner =
                         RecordOwner::Topic { format: *format, instance: *instance };
-                    self.wanted.push((whose, payload));
+                    self.expected.push((owner, payload));
                 }
                 Ok(())
             }
@@ -230,7 +230,7 @@ impl Model<'_> {
                 let head = [b'L', b'0' + level];
                 let payload =
                     [&head, &time.to_le_bytes()[..], text.as_bytes()].concat();
-                self.wanted.push((RecordOwner::Line, payload));
+                self.expected.push((RecordOwner::Line, payload));
                 Ok(())
             }
             Call::Tagged(level, tag, time, text) => {
@@ -238,13 +238,13 @@ impl Model<'_> {
                 let head = [&[b'C', b'0' + level][..], &tag.to_le_bytes()].concat();
                 let payload =
                     [&head, &time.to_le_bytes()[..], text.as_bytes()].concat();
-                self.wanted.push((RecordOwner::Line, payload));
+                self.expected.push((RecordOwner::Line, payload));
                 Ok(())
             }
             Call::Dropout(millis) => {
                 self.writer.dropout(*millis)?;
                 let [low, high] = millis.to_le_bytes();
-                self.wanted.push((RecordOwner::Dropout, vec![b'O', low, high]));
+                self.expected.push((RecordOwner::Dropout, vec![b'O', low, high]));
                 Ok(())
             }
             Call::Sync => self.writer.sync(),
@@ -283,7 +283,7 @@ impl Model<'_> {
     }
 }
 
-fn check(file: &Bytes, wanted: &[ExpectedRecord], values: usize) {
+fn check(file: &Bytes, expected: &[ExpectedRecord], values: usize) {
     let log = UlogLog::open(Arc::new(file.clone()), OpenOptions::default());
     let (log, all) = (log.expect("the written log opens"), Selection::default());
     let manifest = log.manifest();
@@ -291,10 +291,10 @@ fn check(file: &Bytes, wanted: &[ExpectedRecord], values: usize) {
     let (records, damage) = read(&log, file, &manifest.plan(&all, 1_000), &all);
     assert_eq!(damage, [], "the written log is undamaged");
 
-    let mut found = Vec::new();
+    let mut actual = Vec::new();
     for (topic, _, payload) in &records {
         let topic = manifest.topic(*topic).expect("a record has a topic");
-        let whose = match (topic.origin, &*topic.name) {
+        let owner = match (topic.origin, &*topic.name) {
             (TopicOrigin::Derived, _) => continue,
             (TopicOrigin::Logged, _) => {
                 let format = FORMATS.iter().position(|name| *name == topic.type_name);
@@ -309,13 +309,13 @@ fn check(file: &Bytes, wanted: &[ExpectedRecord], values: usize) {
                 _ => RecordOwner::Dropout,
             },
         };
-        found.push((whose, payload.clone()));
+        actual.push((owner, payload.clone()));
     }
-    assert!(found == wanted, "unexpected records: {found:?} for {wanted:?}");
+    assert!(actual == expected, "unexpected records: {actual:?} for {expected:?}");
 
     let header = log.metadata();
-    let found: usize = header.info_multiple.values().map(Vec::len).sum();
-    assert_eq!(found, values, "no value of a list is lost");
+    let value_count: usize = header.info_multiple.values().map(Vec::len).sum();
+    assert_eq!(value_count, values, "no value of a list is lost");
     for parameter in header.parameters.values() {
         assert!(matches!(
             parameter.value,

@@ -3,7 +3,7 @@
 use std::{error, fmt};
 
 /// The minimum number of samples.
-pub(crate) const MIN_SAMPLES: usize = 50;
+const MIN_SAMPLES: usize = 50;
 
 /// The reason why a signal cannot be aligned with any other.
 #[derive(Clone, Copy, Debug, PartialEq)]

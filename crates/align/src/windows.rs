@@ -18,7 +18,7 @@ pub(crate) struct WindowLayout {
 pub(crate) struct Windows {
     /// A point for each active window with a best offset: `x` is the middle of the window in
     /// seconds since the start, and `y` is the number of seconds by which the second signal is
-    /// early. The weight depends on their correlation.
+    /// early. The weight increases with the correlation of the signals.
     pub(crate) points: Vec<Point>,
     /// The number of active windows: those in which both signals change. It includes windows
     /// without a best offset.

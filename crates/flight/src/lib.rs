@@ -4,8 +4,8 @@
 //! the step responses. [`flight_topics`] and [`signal_topics`] list the topics and fields of a
 //! log that they read. The caller collects these as [`Series`] in a [`FlightData`]; topics that are
 //! not in the log are omitted. Of topics with high rates, the caller collects only results that can
-//! be computed row by row: [`RotationMaxima`] and [spectrograms](SpectrogramBuilder). This crate does not read logs; it processes columns of numbers over
-//! time.
+//! be computed row by row: [`RotationMaxima`] and [spectrograms](SpectrogramBuilder). This crate
+//! does not read logs; it processes columns of numbers over time.
 //!
 //! Formulas and thresholds follow PX4's Flight Review and flight-review-rs; each constant
 //! names its source.

@@ -15,7 +15,7 @@ const MAX_WAIT_MICROS: u64 = 500_000;
 /// be at least this far ahead is an earlier packet.
 const HALF_RANGE: u16 = 1 << 15;
 
-/// The next part of a stream.
+/// The next item of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StreamItem {
     /// The next packet, and the time at which it arrived.
@@ -112,7 +112,7 @@ mod tests {
     /// Returns the numbers of the packets, and negative counts of missing ones.
     fn pop_all(order: &mut PacketOrder, now_micros: u64) -> Vec<i64> {
         let next = || order.pop(now_micros);
-        let numbers = std::iter::from_fn(next).map(|part| match part {
+        let numbers = std::iter::from_fn(next).map(|item| match item {
             StreamItem::Packet(packet, _) => packet.sequence.into(),
             StreamItem::Missing(count) => -i64::try_from(count).unwrap(),
         });

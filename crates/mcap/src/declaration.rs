@@ -70,8 +70,8 @@ impl Declaration {
         matches!(self.kind, DeclarationKind::Channel(..)).then_some(self.id)
     }
 
-    /// Returns true if this and `other` declare the same id of a schema or of a channel
-    /// with different contents.
+    /// Returns true if both declare the same schema id or the same channel id, but with
+    /// different contents.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
         self.key() == other.key() && self != other
     }

@@ -54,16 +54,16 @@ impl Format for Mcap {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(McapSink::new(out, extracts, options)?))
+        Ok(Box::new(McapSink::new(out, slices, options)?))
     }
 
-    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+    fn unsupported_content(&self, slice: &LogSlice<'_>) -> Vec<UnsupportedContent> {
         let is_selected =
-            |stream: &&Stream| extract.selection.topics.contains(stream.topic);
-        let streams = extract.manifest.streams.iter().filter(is_selected);
+            |stream: &&Stream| slice.selection.topics.contains(stream.topic);
+        let streams = slice.manifest.streams.iter().filter(is_selected);
         let count: u64 = streams.map(Stream::format_specific_fields).sum();
         let fields = if count == 1 { "field" } else { "fields" };
         let message = format!(

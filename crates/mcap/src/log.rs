@@ -225,26 +225,27 @@ impl Log for McapLog {
             damaged_ranges: self.damaged_ranges.clone(),
             chunks: chunk_parts.map(|part| part.bytes.clone()).collect(),
         };
-        let chunks = Arc::new(check::check_outside_chunks(input, findings)?);
-        Ok(Some(Box::new(McapInspection { log: self.clone(), chunks })))
+        let chunk_inspection = Arc::new(check::check_outside_chunks(input, findings)?);
+        Ok(Some(Box::new(McapInspection { log: self.clone(), chunk_inspection })))
     }
 }
 
 /// An inspection of a file, whose chunks are checked while they are read.
 struct McapInspection {
     log: McapLog,
-    chunks: Arc<ChunkInspection>,
+    chunk_inspection: Arc<ChunkInspection>,
 }
 
 impl Inspection for McapInspection {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let cursors = self.log.cursors(part, selection);
-        let cursors = cursors.map(|cursor| cursor.with_inspection(self.chunks.clone()));
+        let cursors =
+            cursors.map(|cursor| cursor.with_inspection(self.chunk_inspection.clone()));
         Ok(Box::new(ChainedCursor { cursors: cursors.collect() }))
     }
 
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
-        self.chunks.finish(findings)
+        self.chunk_inspection.finish(findings)
     }
 }
 

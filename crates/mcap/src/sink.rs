@@ -80,37 +80,36 @@ struct OutputChannel {
 }
 
 impl<'w> McapSink<'w> {
-    /// Starts a file in `out` that contains `extracts`.
+    /// Starts a file in `out` that contains `slices`.
     ///
     /// # Errors
     /// `Unsupported` for messages with an unknown encoding or for an unknown
     /// compression; `NoSuch` if a topic to be renamed does not exist.
     pub(crate) fn new(
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        check_renamed_topics(extracts, options)?;
+        check_renamed_topics(slices, options)?;
         let mut writer_options = WriterOptions::default();
         if let Some(name) = &options.compression {
             writer_options.compression = compression(name)?;
         }
-        let format_states = extracts.iter().map(|extract| {
-            let is_mcap = extract.manifest.format == FORMAT_NAME;
+        let format_states = slices.iter().map(|slice| {
+            let is_mcap = slice.manifest.format == FORMAT_NAME;
             is_mcap
-                .then(|| extract.manifest.decode_state::<FormatState>(FORMAT_NAME))
+                .then(|| slice.manifest.decode_state::<FormatState>(FORMAT_NAME))
                 .transpose()
         });
         let format_states = format_states.collect::<Result<Vec<_>>>()?;
-        writer_options.profile = profile(extracts, &format_states, options);
+        writer_options.profile = profile(slices, &format_states, options);
         // Nothing is written if a topic cannot be translated.
-        let translations =
-            extracts.iter().map(|extract| translations(extract, options));
+        let translations = slices.iter().map(|slice| translations(slice, options));
         let translations = translations.collect::<Result<Vec<_>>>()?;
         let mut writer = Writer::new(out, writer_options)?;
-        let (mut slices, mut remarks) = (Vec::new(), Vec::new());
-        for ((extract, format_state), translations) in
-            extracts.iter().zip(format_states).zip(translations)
+        let (mut states, mut remarks) = (Vec::new(), Vec::new());
+        for ((slice, format_state), translations) in
+            slices.iter().zip(format_states).zip(translations)
         {
             remarks.extend(
                 translations
@@ -118,23 +117,23 @@ impl<'w> McapSink<'w> {
                     .filter_map(|translation| translation.remark.clone()),
             );
             let verbatim = match &format_state {
-                Some(format_state) if may_copy_chunks(extracts, options) => {
-                    VerbatimChunks::new(extract, format_state, options)?
+                Some(format_state) if may_copy_chunks(slices, options) => {
+                    VerbatimChunks::new(slice, format_state, options)?
                 }
                 _ => None,
             };
-            let mut slice =
-                SliceState::new(&mut writer, extract, translations, options, verbatim)?;
+            let mut state =
+                SliceState::new(&mut writer, slice, translations, options, verbatim)?;
             if let Some(format_state) = format_state {
                 for (name, metadata) in &format_state.metadata {
                     writer.metadata(name, metadata)?;
                 }
-                slice.attachments = format_state.attachments;
+                state.attachments = format_state.attachments;
             }
-            slices.push(slice);
+            states.push(state);
         }
-        for (slice, shift) in slices.iter_mut().zip(&options.shifts) {
-            slice.shift = *shift;
+        for (state, shift) in states.iter_mut().zip(&options.shifts) {
+            state.shift = *shift;
         }
         // New metadata records, e.g. the provenance, follow those of the source files.
         for (name, metadata) in &options.metadata {
@@ -142,11 +141,11 @@ impl<'w> McapSink<'w> {
         }
         Ok(Self {
             writer,
-            slices,
+            slices: states,
             remarks,
             translated: Vec::new(),
             verifies_attachments: options.is_repair,
-            doubtful: DoubtfulNotes::new(extracts),
+            doubtful: DoubtfulNotes::new(slices),
         })
     }
 }
@@ -297,16 +296,16 @@ impl OutputChannel {
 }
 
 impl SliceState {
-    /// Adds the channels of the selected streams of `extract` to the file. `verbatim` are the
+    /// Adds the channels of the selected streams of `slice` to the file. `verbatim` are the
     /// chunks that may be copied.
     fn new<W: Output>(
         writer: &mut Writer<W>,
-        extract: &LogSlice<'_>,
+        slice: &LogSlice<'_>,
         translations: BTreeMap<TopicId, Translation>,
         options: &WriteOptions,
         mut verbatim: Option<VerbatimChunks>,
     ) -> Result<Self> {
-        let LogSlice { manifest, selection } = extract;
+        let LogSlice { manifest, selection } = slice;
         let mut channels = BTreeMap::new();
         let is_mcap = manifest.format == FORMAT_NAME;
         for (stream, id, metadata) in streams(manifest) {
@@ -425,15 +424,15 @@ fn unchanged_schema<W: Output>(
     writer.schema(&topic.type_name, &encoding, definition)
 }
 
-/// Returns the translations of the selected topics of `extract` that are of ROS 1, if a
+/// Returns the translations of the selected topics of `slice` that are of ROS 1, if a
 /// translation is requested.
 fn translations(
-    extract: &LogSlice<'_>,
+    slice: &LogSlice<'_>,
     options: &WriteOptions,
 ) -> Result<BTreeMap<TopicId, Translation>> {
     let Some(encoding) = &options.payload_encoding else { return Ok(BTreeMap::new()) };
-    let topics = extract.manifest.topics().filter(|(id, topic)| {
-        topic.origin != TopicOrigin::Derived && extract.selection.topics.contains(*id)
+    let topics = slice.manifest.topics().filter(|(id, topic)| {
+        topic.origin != TopicOrigin::Derived && slice.selection.topics.contains(*id)
     });
     let translations = topics.map(|(id, topic)| {
         Ok(Translation::new(topic, encoding)?.map(|translation| (id, translation)))

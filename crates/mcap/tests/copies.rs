@@ -64,9 +64,9 @@ fn extract_with_report(
     options: &WriteOptions,
 ) -> (Bytes, CopyReport) {
     let log = open(bytes);
-    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
+    let slice = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
-    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[slice], options).unwrap();
     let job = CopyJob {
         log: &log,
         slice_index: 0,
@@ -80,8 +80,8 @@ fn extract_with_report(
     (out.into_inner().into(), copied)
 }
 
-/// Like [`extract_with_report`], but for a valid file. Returns the number of messages in copied
-/// chunks.
+/// Like [`extract_with_report`], but for a valid file. Returns the number of messages in
+/// copied chunks.
 fn extract(
     bytes: &Bytes,
     selection: &Selection,

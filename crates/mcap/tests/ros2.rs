@@ -65,10 +65,10 @@ fn options() -> WriteOptions {
 /// Translates `log` for ROS 2. Returns the file, and the damage of omitted messages.
 fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
     let (manifest, selection) = (log.manifest(), Selection::default());
-    let extract = LogSlice { manifest, selection: selection.clone() };
+    let slice = LogSlice { manifest, selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let mut sink: Box<dyn RecordSink> =
-        FORMAT.writer(Box::new(&mut out), &[extract], &options()).unwrap();
+        FORMAT.writer(Box::new(&mut out), &[slice], &options()).unwrap();
     let job = CopyJob {
         log,
         slice_index: 0,
@@ -78,9 +78,9 @@ fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
         progress: &|_| {},
     };
     copy(&job, None, &mut *sink).unwrap();
-    let left_out = sink.dropped_records(0).to_vec();
+    let dropped = sink.dropped_records(0).to_vec();
     sink.finish().unwrap();
-    (out.into_inner().into(), left_out)
+    (out.into_inner().into(), dropped)
 }
 
 /// Returns the columns of the first topic, and the damage found while decoding.
@@ -90,9 +90,9 @@ fn table(log: &McapLog) -> (RecordBatch, Vec<Damage>) {
 
 #[test]
 fn file_for_ros2_has_profile_and_cdr_messages() {
-    let (bytes, left_out) =
+    let (bytes, dropped) =
         ros2(&open(&file_of_stamped_messages((0..9).map(ros1).collect())));
-    assert_eq!(left_out, []);
+    assert_eq!(dropped, []);
     let log = open(&bytes);
     assert_eq!(log.profile(), "ros2");
     let topic = &log.manifest().topics[0];
@@ -145,8 +145,8 @@ fn cdr_has_same_columns_except_seq() {
 fn undecodable_message_is_omitted_and_reported() {
     let mut messages: Vec<_> = (0..5).map(ros1).collect();
     messages[2].pop();
-    let (bytes, left_out) = ros2(&open(&file_of_stamped_messages(messages)));
-    let [only] = left_out.as_slice() else { panic!("{left_out:?}") };
+    let (bytes, dropped) = ros2(&open(&file_of_stamped_messages(messages)));
+    let [only] = dropped.as_slice() else { panic!("{dropped:?}") };
     assert_eq!((only.kind, only.records), (DamageKind::Undecodable, 1));
     assert_eq!(open(&bytes).manifest().topics[0].records, Some(4));
 }
@@ -157,9 +157,9 @@ fn malformed_definition_is_error_and_other_encodings_are_unchanged() {
     let json = ("/json", "json", "Thing", "{}", "jsonschema", vec![b"{}".to_vec()]);
     let log = open(&file(&[json.clone(), malformed], "ros1"));
     let (manifest, selection) = (log.manifest(), Selection::default());
-    let extract = LogSlice { manifest, selection };
+    let slice = LogSlice { manifest, selection };
     let mut out = Cursor::new(Vec::new());
-    let err = FORMAT.writer(Box::new(&mut out), &[extract], &options()).err().unwrap();
+    let err = FORMAT.writer(Box::new(&mut out), &[slice], &options()).err().unwrap();
     assert_eq!(err.kind(), ErrorKind::Malformed);
     assert!(err.to_string().contains("\"/odd\""), "{err}");
     assert!(out.into_inner().is_empty());
@@ -229,9 +229,9 @@ fn names_invalid_in_ros2_are_kept_and_reported() {
     let remarks = |topic| {
         let log = open(&file(&[topic], "ros1"));
         let (manifest, selection) = (log.manifest(), Selection::default());
-        let extract = LogSlice { manifest, selection };
+        let slice = LogSlice { manifest, selection };
         let out = Box::new(Cursor::new(Vec::new()));
-        FORMAT.writer(out, &[extract], &options()).unwrap().remarks()
+        FORMAT.writer(out, &[slice], &options()).unwrap().remarks()
     };
     assert_eq!(
         remarks(with_type("pkg/Fine", "uint8 a_1\nuint8 OK=1")),

@@ -194,72 +194,72 @@ mod tests {
 
     /// A circle of 50 m with `count` positions over `rounds` rounds.
     fn circles(count: u32, rounds: f64) -> Vec<TrackPoint> {
-        let place = |n: u32| {
+        let point = |n: u32| {
             let turn = f64::from(n) / f64::from(count) * rounds * std::f64::consts::TAU;
             TrackPoint { x: 50.0 * turn.cos(), y: 50.0 * turn.sin(), segment: 0 }
         };
-        (0..count).map(place).collect()
+        (0..count).map(point).collect()
     }
 
-    fn simplify(places: &[TrackPoint]) -> SimplifiedPath {
+    fn simplify_path(positions: &[TrackPoint]) -> SimplifiedPath {
         let mut path = PathSimplifier::new();
-        places.iter().for_each(|place| path.add(*place));
+        positions.iter().for_each(|position| path.add(*position));
         path.finish()
     }
 
-    /// Returns the maximum distance of the positions from the remaining line.
-    fn deviation(places: &[TrackPoint], positions: &[TrackPoint]) -> f64 {
-        let of = |place: &TrackPoint| {
-            let lines =
-                positions.windows(2).map(|two| distance(place, &two[0], &two[1]));
-            lines.fold(f64::MAX, f64::min)
+    /// Returns the maximum distance of `positions` from the line through `simplified`.
+    fn deviation(positions: &[TrackPoint], simplified: &[TrackPoint]) -> f64 {
+        let distance_from_line = |position: &TrackPoint| {
+            let pairs = simplified.windows(2);
+            let distances = pairs.map(|pair| distance(position, &pair[0], &pair[1]));
+            distances.fold(f64::MAX, f64::min)
         };
-        places.iter().map(of).fold(0.0, f64::max)
+        positions.iter().map(distance_from_line).fold(0.0, f64::max)
     }
 
     #[test]
-    fn a_circle_of_hours_stays_a_circle_of_few_places() {
-        let places = circles(20_000, 13.7);
-        let found = simplify(&places);
-        assert_eq!(found.added, 20_000);
-        assert!(found.positions.len() < 4_000, "{}", found.positions.len());
-        let off = deviation(&places, &found.positions);
+    fn circle_of_many_rounds_is_simplified_within_its_deviation() {
+        let positions = circles(20_000, 13.7);
+        let path = simplify_path(&positions);
+        assert_eq!(path.added, 20_000);
+        assert!(path.positions.len() < 4_000, "{}", path.positions.len());
+        let distance_from_path = deviation(&positions, &path.positions);
         assert!(
-            off <= found.deviation && found.deviation < 0.1,
-            "{off} {}",
-            found.deviation
+            distance_from_path <= path.deviation && path.deviation < 0.1,
+            "{distance_from_path} {}",
+            path.deviation
         );
         // The midpoints between two positions are not far from the circle either.
-        for two in found.positions.windows(2) {
+        for pair in path.positions.windows(2) {
             let middle =
-                ((two[0].x + two[1].x) / 2.0).hypot((two[0].y + two[1].y) / 2.0);
+                ((pair[0].x + pair[1].x) / 2.0).hypot((pair[0].y + pair[1].y) / 2.0);
             assert!((middle - 50.0).abs() < 0.1, "{middle}");
         }
     }
 
     #[test]
-    fn what_stands_still_is_one_place_and_what_goes_straight_two() {
+    fn positions_of_a_stationary_or_straight_path_are_removed() {
         let still = TrackPoint { x: 1.0, y: 2.0, segment: 0 };
-        assert!(simplify(&[still; 5000]).positions.len() <= 2);
+        assert!(simplify_path(&[still; 5000]).positions.len() <= 2);
         let line: Vec<_> = (0..900)
             .map(|n| TrackPoint { x: f64::from(n), y: 0.0, segment: 0 })
             .collect();
-        let positions = simplify(&line).positions;
+        let positions = simplify_path(&line).positions;
         assert_eq!(positions, [line[0], line[899]]);
-        assert!(simplify(&[]).positions.is_empty());
+        assert!(simplify_path(&[]).positions.is_empty());
     }
 
     #[test]
-    fn each_stretch_begins_where_it_began() {
-        let place = |n: u32| TrackPoint { x: f64::from(n), y: 0.0, segment: n / 100 };
-        let line: Vec<_> = (0..300).map(place).collect();
+    fn ends_of_each_segment_are_kept() {
+        let point = |n: u32| TrackPoint { x: f64::from(n), y: 0.0, segment: n / 100 };
+        let line: Vec<_> = (0..300).map(point).collect();
         let positions: Vec<f64> =
-            simplify(&line).positions.iter().map(|place| place.x).collect();
+            simplify_path(&line).positions.iter().map(|position| position.x).collect();
         assert_eq!(positions, [0.0, 99.0, 100.0, 199.0, 200.0, 299.0]);
     }
 
     #[test]
-    fn places_all_over_are_bounded_and_so_are_stretches_without_number() {
+    fn number_of_positions_is_limited_with_any_number_of_segments() {
         let mut state = 7_u64;
         let mut dice = || {
             let next = state.wrapping_mul(6_364_136_223_846_793_005);
@@ -270,13 +270,9 @@ mod tests {
             let all: Vec<TrackPoint> = (0..40_000)
                 .map(|n| TrackPoint { x: dice(), y: dice(), segment: n % segments })
                 .collect();
-            let found = simplify(&all);
-            assert!(
-                found.positions.len() <= MAX_POSITIONS,
-                "{}",
-                found.positions.len()
-            );
-            assert!(found.deviation < 1.5, "{}", found.deviation);
+            let path = simplify_path(&all);
+            assert!(path.positions.len() <= MAX_POSITIONS, "{}", path.positions.len());
+            assert!(path.deviation < 1.5, "{}", path.deviation);
         }
     }
 }

@@ -54,7 +54,7 @@ impl LayoutMessages {
     /// let messages = LayoutMessages::new(&layout, "a")?;
     /// assert_eq!(messages.type_name, "a.point");
     /// let mut out = Vec::new();
-    /// assert!(messages.put(&[0x96, 0], &mut out));
+    /// assert!(messages.append_message(&[0x96, 0], &mut out));
     /// assert_eq!(out, [0x08, 0x96, 0x01]);
     /// # Ok::<(), logtool_core::Error>(())
     /// ```
@@ -72,7 +72,7 @@ impl LayoutMessages {
     /// Appends the message for `payload` to `out`. Returns `false`, and appends nothing, if the
     /// payload does not match the layout.
     #[must_use]
-    pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+    pub fn append_message(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         let old_len = out.len();
         let matches_layout = run::run(&self.program, payload, out).is_some();
         if !matches_layout {
@@ -84,7 +84,7 @@ impl LayoutMessages {
 
 impl Translate for LayoutMessages {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
-        messages.push_messages(run, |payload, out| self.put(payload, out));
+        messages.push_messages(run, |payload, out| self.append_message(payload, out));
         Ok(())
     }
 }

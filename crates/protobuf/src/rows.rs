@@ -77,11 +77,11 @@ impl RowMessages {
     }
 
     /// Appends the message for row `row` of `batch` to `out`.
-    pub fn put(&self, batch: &RecordBatch, row: usize, out: &mut Vec<u8>) {
+    pub fn append_message(&self, batch: &RecordBatch, row: usize, out: &mut Vec<u8>) {
         let columns = (1..).zip(batch.columns()).zip(&*self.divisors);
         for ((number, column), divisor) in columns {
             if row < column.len() && column.is_valid(row) {
-                put(column, row, number, *divisor, out);
+                append_value(column, row, number, *divisor, out);
             }
         }
     }
@@ -102,7 +102,15 @@ fn kind_of(data_type: &DataType) -> Option<u32> {
     })
 }
 
-fn put(column: &ArrayRef, row: usize, number: u32, divisor: i64, out: &mut Vec<u8>) {
+/// Appends the field `number` with the value of `column` in the row `row`. A time is divided by
+/// `divisor`.
+fn append_value(
+    column: &ArrayRef,
+    row: usize,
+    number: u32,
+    divisor: i64,
+    out: &mut Vec<u8>,
+) {
     macro_rules! value {
         ($type:ty) => {
             column.as_primitive::<$type>().value(row)
@@ -175,10 +183,10 @@ mod tests {
         ];
         let batch = RecordBatch::try_new(schema, columns).unwrap();
         let mut out = Vec::new();
-        messages.put(&batch, 0, &mut out);
+        messages.append_message(&batch, 0, &mut out);
         assert_eq!(out, b"\x08\x05\x10\x00");
         out.clear();
-        messages.put(&batch, 1, &mut out);
+        messages.append_message(&batch, 1, &mut out);
         assert_eq!(out, b"\x08\x06\x1a\x02hi");
     }
 
@@ -201,7 +209,7 @@ mod tests {
         ];
         let batch = RecordBatch::try_new(schema, columns).unwrap();
         let mut out = Vec::new();
-        messages.put(&batch, 0, &mut out);
+        messages.append_message(&batch, 0, &mut out);
         let minus_one = b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
         let rest = b"\x10\xc8\x01\x1a\x02\0\xff\x22\x02\x07\x08";
         assert_eq!(out, [&minus_one[..], rest].concat());

@@ -103,16 +103,6 @@ fn skip_group(reader: &mut ByteReader<'_>, number: u32) -> Option<()> {
     Some(())
 }
 
-/// Appends a varint to `out`.
-#[inline]
-pub(crate) fn append_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 /// Calls `visit` with the number and the value of each field of `message`. Returns `None` if the
 /// message is malformed, or `visit` rejects a field by returning `None`.
 pub(crate) fn for_each_field<'b>(
@@ -125,6 +115,16 @@ pub(crate) fn for_each_field<'b>(
         visit(number, value)?;
     }
     Some(())
+}
+
+/// Appends a varint to `out`.
+#[inline]
+pub(crate) fn append_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
 }
 
 /// Returns the key of a field with this number and wire type.

@@ -50,7 +50,7 @@ impl Damage {
         damage
     }
 
-    /// Describes all of `damage`.
+    /// Returns a description of each item of `damage`.
     pub(crate) fn from_list(
         damage: &[logtool_core::Damage],
         manifest: &Manifest,

@@ -157,19 +157,19 @@ mod tests {
 
     #[test]
     fn key_is_everything_after_the_bucket_unchanged() {
-        let place = parse("s3://logs/2024/a b%20?#.bag");
-        assert_eq!((place.scheme(), place.root()), (Scheme::S3, "logs"));
-        assert_eq!(place.key(), "2024/a b%20?#.bag");
-        assert_eq!(place.to_string(), "s3://logs/2024/a b%20?#.bag");
+        let location = parse("s3://logs/2024/a b%20?#.bag");
+        assert_eq!((location.scheme(), location.root()), (Scheme::S3, "logs"));
+        assert_eq!(location.key(), "2024/a b%20?#.bag");
+        assert_eq!(location.to_string(), "s3://logs/2024/a b%20?#.bag");
     }
 
     #[test]
     fn secrets_of_a_url_are_sent_and_not_shown() {
         let url = "https://me:pw@host:8080/a/x.bag?X-Amz-Signature=abc";
-        let place = parse(url);
-        assert_eq!(place.request_url(), url);
-        assert_eq!(place.to_string(), "https://host:8080/a/x.bag");
-        assert!(!format!("{place:?}").contains("abc"));
+        let location = parse(url);
+        assert_eq!(location.request_url(), url);
+        assert_eq!(location.to_string(), "https://host:8080/a/x.bag");
+        assert!(!format!("{location:?}").contains("abc"));
     }
 
     #[test]

@@ -66,17 +66,17 @@ impl Format for Rosbag {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(BagSink::new(out, extracts, options)?))
+        Ok(Box::new(BagSink::new(out, slices, options)?))
     }
 
-    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-        if extract.manifest.format == FORMAT_NAME {
+    fn unsupported_content(&self, slice: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+        if slice.manifest.format == FORMAT_NAME {
             Vec::new()
         } else {
-            sink::unsupported_content(extract.manifest).into_iter().collect()
+            sink::unsupported_content(slice.manifest).into_iter().collect()
         }
     }
 }

@@ -40,9 +40,9 @@ pub struct RosbagLog {
     unreadable_reason: Option<String>,
 }
 
-/// The number of parts before a part whose starts are in an excerpt of the manifest, because the
-/// first chunk of the part may begin there. More are needed only if an index lists several
-/// positions inside one chunk.
+/// The number of parts whose starts an excerpt of the manifest contains before each of its parts,
+/// because the first chunk of a part may begin before the part. More are needed only if an index
+/// lists several positions inside one chunk.
 const BOUNDS_BEFORE: usize = 2;
 
 /// Checks the content of the chunks of a bag while they are read.

@@ -70,7 +70,7 @@ struct SelectedLog {
 }
 
 impl<'w> BagSink<'w> {
-    /// Starts a bag in `out` for the messages of `extracts`.
+    /// Starts a bag in `out` for the messages of `slices`.
     ///
     /// # Errors
     /// `UnsuitableEncoding` if the messages of a topic are not encoded as in ROS 1, `Unsupported`
@@ -78,23 +78,22 @@ impl<'w> BagSink<'w> {
     /// should be renamed does not exist.
     pub(crate) fn new(
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let compression =
             options.compression.as_deref().map(parse_compression).transpose()?;
-        check_names(extracts, options)?;
-        let first_compression = extracts
-            .first()
-            .and_then(|extract| most_frequent_compression(extract.manifest));
+        check_names(slices, options)?;
+        let first_compression =
+            slices.first().and_then(|slice| most_frequent_compression(slice.manifest));
         let compression_of_chunks =
             compression.or(first_compression).unwrap_or(Compression::None);
         let mut selected_logs =
-            extracts.iter().map(SelectedLog::open).collect::<Result<Vec<_>>>()?;
-        let connections =
-            extracts.iter().zip(&selected_logs).map(|(extract, selected)| {
-                selected_connections(extract, selected, options)
-            });
+            slices.iter().map(SelectedLog::open).collect::<Result<Vec<_>>>()?;
+        let connections = slices
+            .iter()
+            .zip(&selected_logs)
+            .map(|(slice, selected)| selected_connections(slice, selected, options));
         let connections: Vec<Vec<Option<SelectedConnection>>> = connections.collect();
         let (is_retimed, is_repair) = (options.changes_times, options.is_repair);
         let inspects_content =
@@ -229,9 +228,9 @@ impl RecordSink for BagSink<'_> {
 }
 
 impl SelectedLog {
-    /// Reads the connections of the log of `extract`. Their new handles are assigned later.
-    fn open(extract: &LogSlice<'_>) -> Result<Self> {
-        let LogSlice { manifest, selection } = extract;
+    /// Reads the connections of the log of `slice`. Their new handles are assigned later.
+    fn open(slice: &LogSlice<'_>) -> Result<Self> {
+        let LogSlice { manifest, selection } = slice;
         let header_lens =
             manifest.topics.iter().map(|topic| topic.header_len).collect();
         if manifest.format != FORMAT_NAME {
@@ -297,13 +296,13 @@ impl SelectedLog {
     }
 }
 
-/// Returns the form in which each connection of `extract` is written, if it is selected.
+/// Returns the form in which each connection of `slice` is written, if it is selected.
 fn selected_connections(
-    extract: &LogSlice<'_>,
+    slice: &LogSlice<'_>,
     selected: &SelectedLog,
     options: &WriteOptions,
 ) -> Vec<Option<SelectedConnection>> {
-    let LogSlice { manifest, selection } = extract;
+    let LogSlice { manifest, selection } = slice;
     let entries = selected.table.entries.iter();
     let connections = entries.map(|entry| {
         let ConnectionEntry { connection, topic, .. } = entry;
@@ -329,11 +328,10 @@ fn selected_connections(
 }
 
 /// Checks that every topic that should be renamed exists, and that no new name is empty.
-fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> {
+fn check_names(slices: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> {
     for (label, name) in &options.rename {
-        let has_topic =
-            |extract: &LogSlice<'_>| extract.manifest.topic_id(label).is_ok();
-        if !extracts.iter().any(has_topic) {
+        let has_topic = |slice: &LogSlice<'_>| slice.manifest.topic_id(label).is_ok();
+        if !slices.iter().any(has_topic) {
             let message = format!("there is no topic {label:?} to rename to {name:?}");
             return Err(Error::new(ErrorKind::NoSuch, message));
         }

@@ -247,7 +247,7 @@ impl<W: Output> Writer<W> {
         }
         if self.chunk_builder.len() as u64 + added_bytes > u64::from(u32::MAX) {
             let message = format!(
-                "a message of {} bytes is too long: a bag cannot store 4 GiB or more",
+                "a message of {} bytes is too long: a chunk must be shorter than 4 GiB",
                 payload.len()
             );
             return Err(Error::new(ErrorKind::Limit, message));

@@ -1,5 +1,5 @@
-//! Damage to a small bag, mostly to connections: a bag stores each connection in a chunk and again in
-//! the index.
+//! Damage to a small bag, mostly to connections: a bag stores each connection in a chunk and again
+//! in the index.
 
 #![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 

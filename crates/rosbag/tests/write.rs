@@ -89,14 +89,15 @@ fn fill<W: Output>(
 }
 
 fn connect_two<W: Output>(bag: &mut Writer<W>) -> [ConnectionHandle; 2] {
-    let second = chatter().with_caller("/second").as_latching();
+    let second = chatter().with_caller("/second").with_latching();
     [bag.connect(&chatter()).unwrap(), bag.connect(&second).unwrap()]
 }
 
 #[test]
 fn bag_has_the_bytes_that_ros_writes() {
     let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
-    let chatter = bag.connect(&chatter().with_caller("/talker").as_latching()).unwrap();
+    let chatter =
+        bag.connect(&chatter().with_caller("/talker").with_latching()).unwrap();
     bag.write(chatter, secs(3), b"\x02\0\0\0hi").unwrap();
     bag.write(chatter, Timestamp::from_nanos(2_000_000_007), b"").unwrap();
     let bytes = bag.finish().unwrap().into_inner();

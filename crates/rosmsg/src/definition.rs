@@ -318,9 +318,10 @@ pub fn resolve_definition(
         Ok((definition, sum, layout))
     });
     let common_type = |reason: String| -> Option<RecordDefinition> {
-        let definition = match is_sum {
-            true => Definition::by_md5sum(type_name, md5sum)?,
-            false => builtin_definitions::by_name(type_name)?,
+        let definition = if is_sum {
+            Definition::by_md5sum(type_name, md5sum)?
+        } else {
+            builtin_definitions::by_name(type_name)?
         };
         let layout = definition.layout().ok()?;
         Some(RecordDefinition { definition, layout, anomaly: Some(reason) })

@@ -21,10 +21,11 @@
 //!
 //! **Packets.** A record is the 1206 bytes of a packet. Its time is the stamp of the packet, if
 //! that differs by at most a [second](MAX_STAMP_DIFFERENCE) from the time of the message, i.e. if
-//! the clocks of lidar, driver and recorder agree. Otherwise it is the time of the message. The reason is
-//! that parts of the log are selected by their times without reading them, so the time of a packet
-//! must be near the time of its message. (The logged topic of the messages has all stamps.) A
-//! message that is not a valid scan is one record, which is reported as damage when it is decoded.
+//! the clocks of lidar, driver and recorder agree. Otherwise it is the time of the message. The
+//! reason is that parts of the log are selected by their times without reading them, so the time of
+//! a packet must be near the time of its message. (The logged topic of the messages has all
+//! stamps.) A message that is not a valid scan is one record, which is reported as damage when it is
+//! decoded.
 
 mod column_inspection;
 mod kind;

@@ -181,16 +181,18 @@ fn json_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
 
 fn pixels(image: RawImage<'_>) -> ImageContent<'_> {
     let has_no_pixels = image.width == 0 || image.height == 0;
-    match has_no_pixels && image.data.is_empty() {
-        true => ImageContent::Nothing,
-        false => ImageContent::Raw(image),
+    if has_no_pixels && image.data.is_empty() {
+        ImageContent::Nothing
+    } else {
+        ImageContent::Raw(image)
     }
 }
 
 fn file<'m>(format: &str, data: Cow<'m, [u8]>) -> ImageContent<'m> {
-    match data.is_empty() {
-        true => ImageContent::Nothing,
-        false => ImageContent::File(ImageFile::new(format, data)),
+    if data.is_empty() {
+        ImageContent::Nothing
+    } else {
+        ImageContent::File(ImageFile::new(format, data))
     }
 }
 

@@ -180,8 +180,8 @@ fn nanos(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }
 
-/// Creates a parameter of the kind `Each`.
-const fn each_argument(name: &'static str) -> Parameter {
+/// Creates a required parameter of the kind `Each`.
+const fn each_parameter(name: &'static str) -> Parameter {
     Parameter { name, kind: Kind::Each, default: None }
 }
 

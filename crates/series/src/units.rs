@@ -33,7 +33,7 @@ impl Unit {
         Self((!name.is_empty()).then(|| name.to_owned()))
     }
 
-    /// Returns the known unit `name`. That of a plain number is an empty text.
+    /// Returns the known unit `name`. The unit of a plain number has an empty name.
     pub(crate) fn with_name(name: &str) -> Self {
         Self(Some(name.to_owned()))
     }
@@ -140,9 +140,9 @@ mod tests {
 
     #[test]
     fn units_follow_derivatives_and_integrals() {
-        for (of, derivative) in [("m", "m/s"), ("°/s", "°/s²"), ("V", "V/s")] {
-            assert_eq!(Unit::with_name(of).derivative(), Unit::with_name(derivative));
-            assert_eq!(Unit::with_name(derivative).integral(), Unit::with_name(of));
+        for (unit, derivative) in [("m", "m/s"), ("°/s", "°/s²"), ("V", "V/s")] {
+            assert_eq!(Unit::with_name(unit).derivative(), Unit::with_name(derivative));
+            assert_eq!(Unit::with_name(derivative).integral(), Unit::with_name(unit));
         }
         assert_eq!(Unit::with_name("A").integral().name(), "A·s");
         assert_eq!(Unit::UNKNOWN.derivative(), Unit::UNKNOWN);

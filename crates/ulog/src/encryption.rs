@@ -54,9 +54,9 @@ pub fn needs_key(source: &dyn Source) -> Error {
         return Error::new(ErrorKind::NeedsKey, message);
     }
     let message = format!(
-        "the ULog is encrypted (XChaCha20), and this program was built without the feature `decrypt`; \
-         {wrapping}; PX4's Tools/decrypt_ulog.py decrypts the log with the private key of the \
-         vehicle's owner"
+        "the ULog is encrypted (XChaCha20), and this program was built without the feature \
+         `decrypt`; {wrapping}; PX4's Tools/decrypt_ulog.py decrypts the log with the private \
+         key of the vehicle's owner"
     );
     Error::new(ErrorKind::Unsupported, message)
 }

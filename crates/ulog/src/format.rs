@@ -62,12 +62,12 @@ impl Format for Ulog {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         Ok(Box::new(UlogSink::new(
             BufWriter::with_capacity(64 << 10, out),
-            extracts,
+            slices,
             options,
         )?))
     }

@@ -104,7 +104,8 @@ impl Log for UlogLog {
         match built_in_topics::decoder(topic, built_in, columns, event_reader) {
             Some(decoder) => decoder,
             None => Err(self.inner.manifest.topic(topic).err().unwrap_or_else(|| {
-                logtool_core::Error::new(logtool_core::ErrorKind::NoSuch, "a decoder")
+                let message = "the topic has no decoder";
+                logtool_core::Error::new(logtool_core::ErrorKind::NoSuch, message)
             })),
         }
     }

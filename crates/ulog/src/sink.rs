@@ -56,8 +56,8 @@ impl<W: Write + Send> UlogSink<W> {
             return Err(unsupported("ULog does not support compression"));
         }
         if options.changes_times {
-            let message = "cannot change the times of ULog records: they are in the payloads, which \
-                        are copied unchanged";
+            let message = "cannot change the times of ULog records: they are in the payloads, \
+                        which are copied unchanged";
             return Err(unsupported(message));
         }
         let declarations = Declarations::new(slices, options)?;

@@ -129,8 +129,8 @@ fn unknown_encryption_is_named_with_its_offset() {
     for (offset, value, expected) in [
         (7, 2, "version 2"),
         (16, 5, "algorithm 5"),
-        (20, 12, "has 12 bytes"),
-        (21, 1, "has 280 bytes"),
+        (20, 12, "the nonce of the encrypted ULog has 12 bytes"),
+        (21, 1, "the nonce of the encrypted ULog has 280 bytes"),
     ] {
         let mut bytes = encrypted_file();
         bytes[offset] = value;

@@ -247,7 +247,8 @@ impl Lidar {
             metadata.insert("intensity".to_owned(), description);
         }
         if let Err(mismatch) = self.calibration.check_model(self.sensor.model) {
-            metadata.insert(info::CALIBRATION_MISFIT.to_owned(), mismatch.to_string());
+            metadata
+                .insert(info::CALIBRATION_MISMATCH.to_owned(), mismatch.to_string());
         }
         if let Some(clock_warning) = &self.clock_warning {
             metadata.insert(info::CLOCK_WARNING.to_owned(), clock_warning.clone());

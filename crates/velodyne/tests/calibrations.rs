@@ -346,7 +346,7 @@ fn implausible_value_is_reported_with_its_laser() {
     assert_eq!((&*report.incomplete, &*report.implausible), (&[17][..], &[17][..]));
     let description = report.incomplete_lasers().unwrap();
     assert!(
-        description.ends_with("implausible values were sent for lasers 17"),
+        description.ends_with("implausible values were sent for laser 17"),
         "{description}"
     );
 }

@@ -175,7 +175,7 @@ fn each_lidar_is_a_topic_and_other_frames_are_counted() {
     assert_eq!(sender("velodyne_packets.2"), "192.168.3.99 2368");
     assert_eq!(count(&log, "packets"), 60 + 9 + 6);
     // The first block of these packets has an unknown flag: they are reported as damage.
-    assert_eq!(count(&log, "marred_packets"), 10);
+    assert_eq!(count(&log, "corrupted_packets"), 10);
     let damage = &log.manifest().damage;
     assert_eq!(damage.iter().map(|damage| damage.records).sum::<u64>(), 10);
     assert_eq!(
@@ -236,7 +236,7 @@ fn frames_truncated_by_the_snapshot_length_are_damage() {
         return;
     }
     let (log, packets_by_topic) = read("snaplen1000.pcap");
-    assert_eq!((packets_by_topic.len(), count(&log, "short_captures")), (0, 60));
+    assert_eq!((packets_by_topic.len(), count(&log, "truncated_frames")), (0, 60));
     let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
     assert_eq!((lost.kind, lost.records), (DamageKind::Garbled, 60));
     assert_eq!(lost.bytes, 24..log.manifest().bytes);
@@ -294,7 +294,7 @@ fn only_truncated_frames_of_lidars_are_damage() {
     let (log, packets_by_topic) = open_and_read(truncated.into());
     let damaged_records: u64 =
         log.manifest().damage.iter().map(|damage| damage.records).sum();
-    assert_eq!((damaged_records, count(&log, "short_captures")), (lost, lost));
+    assert_eq!((damaged_records, count(&log, "truncated_frames")), (lost, lost));
     assert!(log.manifest().damage.len() < 4, "{:?}", log.manifest().damage);
     assert_eq!(
         packets_by_topic.values().map(Vec::len).sum::<usize>() as u64 + lost,
@@ -405,6 +405,36 @@ fn malformed_blocks_beyond_the_limit_of_damaged_ranges_are_counted() {
     let log = log.unwrap();
     assert_eq!(log.manifest().damage.len(), 65_536);
     assert_eq!(count(&log, "broken_packets"), 10);
+}
+
+#[test]
+fn frame_that_changed_after_opening_is_reported() {
+    // The header of a pcap of Ethernet frames, and four frames of 60 zeros.
+    let header = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_536, 1];
+    let mut frame = [0_u32; 4 + 15];
+    (frame[2], frame[3]) = (60, 60);
+    let words = [&header[..], &frame.repeat(4)[..]].concat();
+    let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    let source = Arc::new(Bytes::from(bytes.clone()));
+    let sound = CaptureLog::open(source, OpenOptions::default()).unwrap();
+    assert_eq!(sound.manifest().damage, []);
+    // The captured length of the second frame.
+    bytes[108..112].fill(0xff);
+    let source = Arc::new(Bytes::from(bytes));
+    let manifest = Arc::new(sound.manifest().clone());
+    let log = CaptureLog::open_with_manifest(source, manifest, OpenOptions::default());
+    let log = log.unwrap();
+    let (mut block, mut damage) = (Block::default(), vec![]);
+    for part in &log.manifest().parts {
+        let mut cursor = log.read(part, &Selection::default()).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            damage.extend_from_slice(block.damage());
+        }
+    }
+    let [lost] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!(lost.bytes, 100..328);
+    let reason = "the file has changed since it was opened";
+    assert_eq!(lost.reason.as_deref(), Some(reason));
 }
 
 #[test]

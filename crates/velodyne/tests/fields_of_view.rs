@@ -174,7 +174,7 @@ impl GeneratedLidar {
     fn tail(&self) -> [u8; 2] {
         let mode = if self.returns == ReturnMode::Dual { 0x39 } else { 0x37 };
         match self.model.product_id() {
-            Some(identity) => [mode, identity],
+            Some(product_id) => [mode, product_id],
             None => *b"H\x0c",
         }
     }
@@ -211,7 +211,7 @@ impl GeneratedLidar {
         let first_pass = self.count_passes(0.0);
         // All lasers in a block of an HDL-64E have the azimuth of the block.
         let is_still = self.model.is_hdl64e();
-        let late = if is_still { self.rate() * interval / 100.0 } else { 0.0 };
+        let firing_angle = if is_still { self.rate() * interval / 100.0 } else { 0.0 };
         // The time of a VLS-128 is that of its fourth group of lasers.
         let shift = match self.model {
             Model::Vls128 | Model::AlphaPrime => 8_700.0,
@@ -224,7 +224,7 @@ impl GeneratedLidar {
                 .rem_euclid(360.0)
                 - 180.0;
             if deviation > 0.0 && is_still {
-                deviation = (deviation - late).max(0.0);
+                deviation = (deviation - firing_angle).max(0.0);
             }
             assert!(
                 deviation.abs() < 0.06,

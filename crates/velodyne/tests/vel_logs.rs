@@ -58,10 +58,10 @@ fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
 /// Returns a copy of the log, written record by record, or part by part where possible.
 fn rewrite(log: &VelLog, by_parts: bool) -> Bytes {
     let (manifest, selection) = (log.manifest(), select_logged(log.manifest()));
-    let extract = LogSlice { manifest, selection: selection.clone() };
+    let slice = LogSlice { manifest, selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::default();
-    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[slice], &options).unwrap();
     let mut block = Block::default();
     for part in manifest.plan(&selection, 1 << 20) {
         if by_parts

@@ -270,7 +270,7 @@ fn points_equal_those_of_velodyne_decoder() {
             }
         }
         let deviations = format!(
-            "{name}: {distance:.6} m, {nanos:.0} ns, intensity {intensity:.3}, 
+            "{name}: {distance:.6} m, {nanos:.0} ns, intensity {intensity:.3}, \
              {other_ids} with another packet, ring or return type"
         );
         eprintln!("{deviations}");

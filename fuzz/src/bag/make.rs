@@ -14,7 +14,7 @@ impl ChunkCompression {
     }
 
     /// Compresses `content`: LZ4 frames of all kinds, bz2 in one or several streams.
-    pub fn pack(self, content: &[u8]) -> Vec<u8> {
+    pub fn compress(self, content: &[u8]) -> Vec<u8> {
         let bit = |bit: u8| self.0 >> bit & 1 == 1;
         match self.name() {
             "lz4" => {
@@ -87,12 +87,12 @@ pub fn message(id: u32, seconds: u32, nanos: u32, payload: &[u8]) -> Vec<u8> {
     record(&fields, payload)
 }
 
-/// Encodes a chunk with the data `packed`.
-pub fn chunk(compression: &str, size: u32, packed: &[u8]) -> Vec<u8> {
+/// Encodes a chunk with the data `compressed`. `size` is the declared uncompressed length.
+pub fn chunk(compression: &str, size: u32, compressed: &[u8]) -> Vec<u8> {
     let size = size.to_le_bytes();
     let fields =
         [("compression", compression.as_bytes()), ("op", b"\x05"), ("size", &size)];
-    record(&fields, packed)
+    record(&fields, compressed)
 }
 
 /// A chunk, and the index entries of its messages.

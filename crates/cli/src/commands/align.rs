@@ -64,11 +64,11 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 fn text(report: &AlignReport, name: &str, option: &str) -> String {
-    let (a, b, found) = (&report.first.log, &report.second.log, &report.estimate);
-    let Confidence { overlap_seconds: overlap, .. } = found.confidence;
-    let (ppm, error) = (found.drift_ppm, found.confidence.drift_error_ppm);
-    let reference = Seconds(found.reference);
-    let (drift, with) = if found.confidence.is_drift_known() {
+    let (a, b, estimate) = (&report.first.log, &report.second.log, &report.estimate);
+    let Confidence { overlap_seconds: overlap, .. } = estimate.confidence;
+    let (ppm, error) = (estimate.drift_ppm, estimate.confidence.drift_error_ppm);
+    let reference = Seconds(estimate.reference);
+    let (drift, with) = if estimate.confidence.is_drift_known() {
         (
             format!(
                 "{ppm:.2} ppm ± {error:.1}, to add for the time since the reference"
@@ -96,12 +96,12 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
          drift       {drift}\n\
          confidence  {}\n\
          merge with  --offset {}{with}\n",
-        Seconds(found.offset_nanos),
-        found.confidence.offset_error_seconds * 1e3,
+        Seconds(estimate.offset_nanos),
+        estimate.confidence.offset_error_seconds * 1e3,
         escape_terminal(b),
         escape_terminal(a),
         escape_terminal(b),
-        confidence_text(&found.confidence),
+        confidence_text(&estimate.confidence),
         escape_terminal(&shell_quote(option.as_ref())),
     )
 }
@@ -121,31 +121,31 @@ fn confidence_text(confidence: &Confidence) -> String {
 }
 
 fn json(args: &AlignArgs, report: &AlignReport, option: &str) -> Result<String> {
-    let found = &report.estimate;
-    let Confidence { windows, agreeing_windows, .. } = found.confidence;
+    let estimate = &report.estimate;
+    let Confidence { windows, agreeing_windows, .. } = estimate.confidence;
     let side = |path: &Path, signal: &str| json!({ "file": path.display().to_string(), "signal": signal });
     let json = json!({
         "a": side(&args.a, &report.first.signal),
         "b": side(&args.b, &report.second.signal),
         "aligned": report.is_aligned(),
-        "doubts": found.doubts,
-        "offset_s": serde_json::to_value(Seconds(found.offset_nanos))?,
-        "offset_ns": found.offset_nanos,
-        "reference_s": serde_json::to_value(Seconds(found.reference))?,
-        "reference_ns": found.reference,
-        "drift_ppm": found.drift_ppm,
-        "drift_known": found.confidence.is_drift_known(),
+        "doubts": estimate.doubts,
+        "offset_s": serde_json::to_value(Seconds(estimate.offset_nanos))?,
+        "offset_ns": estimate.offset_nanos,
+        "reference_s": serde_json::to_value(Seconds(estimate.reference))?,
+        "reference_ns": estimate.reference,
+        "drift_ppm": estimate.drift_ppm,
+        "drift_known": estimate.confidence.is_drift_known(),
         "option": option,
         "confidence": {
-            "correlation": found.confidence.correlation,
-            "peak_ratio": found.confidence.peak_ratio,
+            "correlation": estimate.confidence.correlation,
+            "peak_ratio": estimate.confidence.peak_ratio,
             "windows": windows,
             "agreeing": agreeing_windows,
-            "residual_s": found.confidence.residual_seconds,
-            "offset_error_s": found.confidence.offset_error_seconds,
-            "drift_error_ppm": found.confidence.drift_error_ppm,
-            "overlap_s": found.confidence.overlap_seconds,
-            "rate_hz": found.confidence.rate_hz,
+            "residual_s": estimate.confidence.residual_seconds,
+            "offset_error_s": estimate.confidence.offset_error_seconds,
+            "drift_error_ppm": estimate.confidence.drift_error_ppm,
+            "overlap_s": estimate.confidence.overlap_seconds,
+            "rate_hz": estimate.confidence.rate_hz,
         },
     });
     Ok(format!("{json}\n"))

@@ -49,8 +49,8 @@ pub(super) fn run(args: &HelpArgs) -> Result<Outcome> {
         if command.find_subcommand(word).is_none() {
             return Err(unknown_topic_error(word, command));
         }
-        let found = command.find_subcommand_mut(word);
-        command = found
+        let subcommand = command.find_subcommand_mut(word);
+        command = subcommand
             .ok_or_else(|| Error::invalid_request(format!("no command `{word}`")))?;
     }
     print_help(&command.render_help())?;

@@ -30,7 +30,7 @@ fn connection(id: u32) -> Vec<u8> {
     connection_with_fields(id, &[])
 }
 
-/// A connection with this value of its latching field.
+/// Returns a connection record with the usual fields and `more`.
 fn connection_with_fields(id: u32, more: &[(&str, &[u8])]) -> Vec<u8> {
     let topic = TOPICS[id as usize].as_bytes();
     let usual: [(&str, &[u8]); 4] = [

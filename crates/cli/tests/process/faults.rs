@@ -154,25 +154,27 @@ fn unwritable_progress_events_are_a_failure() {
     assert!(!folder.list("set/flight_att").is_empty() || folder.list("set").len() > 2);
 }
 
-/// A small file system, or `None` without the permission to create one.
+/// A small file system. The constructors return `None` without the permission to mount one.
 struct Disk(Folder);
 
 impl Disk {
+    /// Mounts a tmpfs of `size` bytes.
     fn with_size(size: u64) -> Option<Self> {
         Self::with_options(&format!("size={size}"))
     }
 
-    /// With these options of tmpfs: `nr_inodes` limits the number of files and folders.
+    /// Mounts a tmpfs with these `options`, e.g. `nr_inodes`, which limits the number of files and
+    /// folders.
     fn with_options(options: &str) -> Option<Self> {
         let folder = Folder::new();
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", options, "logtool"]).arg(folder.path());
         command.stderr(Stdio::null());
-        let is_compiled = command.status().is_ok_and(|status| status.success());
-        if !is_compiled {
-            eprintln!("no small disk can be made here: full disks are not tried");
+        let is_mounted = command.status().is_ok_and(|status| status.success());
+        if !is_mounted {
+            eprintln!("no file system can be mounted here: full disks are not tested");
         }
-        is_compiled.then_some(Self(folder))
+        is_mounted.then_some(Self(folder))
     }
 }
 
@@ -330,7 +332,7 @@ fn unreadable_file_does_not_stop_the_others() {
     let secret = folder.write("secret.ulg", &bytes::log());
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::File::open(&secret).is_ok() {
-        eprintln!("who runs this may read everything: permissions are not tried");
+        eprintln!("this user may read all files: permissions are not tested");
         return;
     }
     let args = ["convert", "secret.ulg", "flight.ulg", "-o", "out"];

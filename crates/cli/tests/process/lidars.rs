@@ -265,8 +265,8 @@ fn calibration_of_one_of_several_lidars_is_used_for_that_lidar() {
         |args: &[&str]| folder.run(&[args, &["--calibration", &calibration]].concat());
     run(&["report", "two.pcap", "-q", "-o", "two.html"]).assert_status(0, &[]);
     let page = folder.read("two.html");
-    let misfit = "points: not shown: the calibration has 16 lasers";
-    assert!(page.contains(misfit) && page.contains("points.1: 10."));
+    let mismatch = "points: not shown: the calibration has 16 lasers";
+    assert!(page.contains(mismatch) && page.contains("points.1: 10."));
     // The first is the HDL-32E.
     run(&["plot", "two.pcap", "points.1.x", "-o", "x.svg"])
         .assert_status(0, &["1 line of"]);

@@ -51,9 +51,10 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         let time = field.times.get(row)?;
         Some(phases.is_airborne(*time) && change(row)? > MAX_FIELD_CHANGE_GA)
     };
-    let found = runs(field, is_disturbed).into_iter();
-    let found = found.filter(|run| run.observed_seconds(field) >= MIN_DISTURBANCE_S);
-    let found = join_runs(found.collect(), JOIN_NANOS).into_iter();
+    let disturbed_runs = runs(field, is_disturbed)
+        .into_iter()
+        .filter(|run| run.observed_seconds(field) >= MIN_DISTURBANCE_S);
+    let disturbed_runs = join_runs(disturbed_runs.collect(), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
         let largest_change = largest_value(run.rows().filter_map(change));
         Diagnosis::new(
@@ -66,7 +67,7 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         .with_evidence("change of the field", largest_change, "gauss", Some(MAX_FIELD_CHANGE_GA))
         .with_evidence("duration", run.seconds(), "s", Some(MIN_DISTURBANCE_S))
     };
-    found.map(diagnosis).collect()
+    disturbed_runs.map(diagnosis).collect()
 }
 
 /// Finds the times at which the estimator rejected the compass. If several instances of the
@@ -80,11 +81,11 @@ fn rejections(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             let time = status.times.get(row)?;
             Some(phases.is_airborne(*time) && status.value(name, row)? > MAX_TEST_RATIO)
         };
-        let found = runs(status, is_rejected).into_iter();
-        let found =
-            found.filter(|run| run.observed_seconds(status) >= MIN_DISTURBANCE_S);
+        let rejected_runs = runs(status, is_rejected)
+            .into_iter()
+            .filter(|run| run.observed_seconds(status) >= MIN_DISTURBANCE_S);
         let mut current = (0.0, Vec::new());
-        for run in join_runs(found.collect(), JOIN_NANOS) {
+        for run in join_runs(rejected_runs.collect(), JOIN_NANOS) {
             let highest =
                 largest_value(run.rows().filter_map(|row| status.value(name, row)));
             let seconds = run.observed_seconds(status);

@@ -31,7 +31,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     if is_rotary_wing(data) {
         for outputs in data.instances("actuator_outputs") {
             diagnoses.extend(drops_to_zero(outputs, phases));
-            diagnoses.extend(find_saturated_outputs(outputs, phases));
+            diagnoses.extend(locked_outputs(outputs, phases));
         }
     }
     for escs in data.instances("esc_status") {
@@ -111,8 +111,8 @@ fn drops_to_zero(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Finds outputs that stay at their maximum.
-fn find_saturated_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+/// Diagnoses outputs that are locked at their maximum.
+fn locked_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     for motor in 0..OUTPUTS {
         let name = format!("output[{motor}]");

@@ -315,7 +315,7 @@ impl LogJob<'_> {
             let file = LogFile::new(&outputs, &name, copy.format)?;
             let progress = |bytes| progress.add(bytes);
             let written = file.write(
-                &[copy.extract()],
+                &[copy.slice()],
                 &copy.options,
                 |sink: &mut dyn RecordSink| {
                     self.on_decode_threads(|| copy.write(sink, &progress))

@@ -35,7 +35,7 @@ pub(super) fn index(
 }
 
 /// Returns a digest of options and columns. The columns of a description are not part of it, so
-/// that the digest equals that of programs without other columns.
+/// that builds with and without the columns of analyses compute the same digest.
 fn with_columns(options: String, columns: CatalogColumns) -> String {
     match columns {
         CatalogColumns::Description => digest(&options),

@@ -115,14 +115,14 @@ impl InfoRequest {
     /// Opens the log and describes it.
     ///
     /// # Errors
-    /// If the input cannot be read or is not a log, if a given calibration suits none of its
+    /// If the input cannot be read or is not a log, if a given calibration matches none of its
     /// lidars, or, of the kind `Damaged`, if something is lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<LogInfo> {
         let opened = open::inspect_with(&self.path, session, Some(&self.lidar))?;
         let log = Log::from_opened(opened);
         if self.lidar.calibration.is_some() {
-            let suited = lidar::check_calibration(log.manifest());
-            suited.with_context(|| log.name().to_owned())?;
+            let result = lidar::check_calibration(log.manifest());
+            result.with_context(|| log.name().to_owned())?;
         }
         let mut losses = log.losses();
         losses.check(self.strictness)?;

@@ -98,8 +98,8 @@ impl MarkBuilder {
         }
     }
 
-    /// Returns `spans` within the time, those that a plot cannot show apart as one: the start,
-    /// the end, and the indices of the spans.
+    /// Returns the start and the end of each of `spans` that overlaps the plotted time, and its index.
+    /// Spans that a plot cannot show apart become one, which has the indices of all of them.
     fn merge_spans(&self, spans: Vec<(i64, i64)>) -> Vec<(i64, i64, Vec<usize>)> {
         let (first, last) = (self.time.start.as_nanos(), self.time.end.as_nanos());
         let resolution = last.saturating_sub(first) / i64::from(self.columns.max(1));

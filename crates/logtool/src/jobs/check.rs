@@ -76,7 +76,7 @@ pub fn check(path: impl AsRef<Path>, session: &Session) -> Result<CheckReport> {
 /// Like [`check`], with the clock on which the text of the report shows times.
 ///
 /// # Errors
-/// As [`check`], and if UTC was chosen, and the log has no UTC reference.
+/// As [`check`], and if UTC was chosen and the log has no UTC reference.
 pub fn check_on_clock(
     path: impl AsRef<Path>,
     clock: TimeChoice,

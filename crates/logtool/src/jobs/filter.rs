@@ -179,27 +179,23 @@ impl Filter {
 
         let mut output = OutputSummary::new(self.output.path());
         output.input_bytes = input.source.len();
-        let mut extract = LogSlice { manifest, selection: plan.selection.clone() };
-        output.warn(
-            session,
-            name,
-            &log_writer::remove_unsupported(format, &mut extract),
-        );
-        let topics = &extract.selection.topics;
+        let mut slice = LogSlice { manifest, selection: plan.selection.clone() };
+        output.warn(session, name, &log_writer::remove_unsupported(format, &mut slice));
+        let topics = &slice.selection.topics;
         let mixed = mixed_types::warnings(manifest, topics, &plan.options);
         output.warn(session, name, &mixed);
         let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log,
             slice_index: 0,
-            selection: extract.selection.clone(),
+            selection: slice.selection.clone(),
             verify: false,
             drops_doubtful: false,
             progress: &|bytes| progress.add(bytes),
         };
         let FilterPlan { selection, options, restamp, latched } = &mut plan;
         // A strict request must fail before the new log gets its name.
-        let written = new.write(&[extract], options, |sink| {
+        let written = new.write(&[slice], options, |sink| {
             for latched in &*latched {
                 sink.write(0, latched.record_at(selection.time.start))?;
             }

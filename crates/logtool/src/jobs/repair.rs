@@ -129,24 +129,20 @@ impl Repair {
         output.input_bytes = opened.input.source.len();
         let topics = manifest.logged_topics();
         let selection = Selection { topics, ..Selection::default() };
-        let mut extract = LogSlice { manifest, selection };
-        output.warn(
-            session,
-            name,
-            &log_writer::remove_unsupported(format, &mut extract),
-        );
+        let mut slice = LogSlice { manifest, selection };
+        output.warn(session, name, &log_writer::remove_unsupported(format, &mut slice));
         let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
             slice_index: 0,
-            selection: extract.selection.clone(),
+            selection: slice.selection.clone(),
             verify: true,
             drops_doubtful: self.drops_doubtful,
             progress: &|bytes| progress.add(bytes),
         };
         provenance::add_provenance_of(&mut options, format, [&opened.input], session)?;
         // A strict request must fail before the new log gets its name.
-        let written = new.write(&[extract], &options, |sink| {
+        let written = new.write(&[slice], &options, |sink| {
             let copied = copy(&job, None, sink)?;
             let left_out = sink.dropped_records(0).to_vec();
             losses.add(manifest, &TopicSet::All, &copied.damage);

@@ -151,7 +151,7 @@ fn prepare(log: &Log) -> Result<(Vec<&Topic>, Vec<String>)> {
         if has(topic.name) {
             continue;
         }
-        let is_missing = match topic.need {
+        let is_missing = match topic.requirement {
             Requirement::Always => true,
             Requirement::IfPresent => false,
             Requirement::UnlessInImu(field) => {

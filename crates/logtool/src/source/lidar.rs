@@ -62,10 +62,10 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
 /// Rejects a calibration of the user that matches none of the lidars of a log.
 pub fn check_calibration(manifest: &Manifest) -> Result<()> {
     let lidars = manifest.topics.iter().filter_map(LidarInfo::from_topic);
-    let type_mismatches: Option<Vec<&str>> =
-        lidars.map(|lidar| lidar.calibration_misfit).collect();
-    match type_mismatches.as_deref() {
-        Some([misfit, ..]) => Err(Error::other(misfit.to_string())),
+    let mismatches: Option<Vec<&str>> =
+        lidars.map(|lidar| lidar.calibration_mismatch).collect();
+    match mismatches.as_deref() {
+        Some([mismatch, ..]) => Err(Error::other(mismatch.to_string())),
         _ => Ok(()),
     }
 }
@@ -73,23 +73,25 @@ pub fn check_calibration(manifest: &Manifest) -> Result<()> {
 /// Rejects a calibration of the user that does not match one of the lidars whose points are among
 /// `topics`, though it matches others.
 pub fn check_selected(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
-    let is_suited = |topic: &&Topic| {
+    let is_matching = |topic: &&Topic| {
         LidarInfo::from_topic(topic)
-            .is_some_and(|lidar| lidar.calibration_misfit.is_none())
+            .is_some_and(|lidar| lidar.calibration_mismatch.is_none())
     };
-    let suited = manifest.topics.iter().filter(is_suited);
-    let suited: Vec<String> = suited.map(selection::unique_label).collect();
+    let matching_topics = manifest.topics.iter().filter(is_matching);
+    let matching_labels: Vec<String> =
+        matching_topics.map(selection::unique_label).collect();
     let mut selected = manifest.topics().filter(|(id, _)| topics.contains(*id));
-    let misfit = selected.find_map(|(_, topic)| {
+    let mismatch = selected.find_map(|(_, topic)| {
         Some((
             selection::unique_label(topic),
-            LidarInfo::from_topic(topic)?.calibration_misfit?,
+            LidarInfo::from_topic(topic)?.calibration_mismatch?,
         ))
     });
-    match misfit {
-        Some((label, misfit)) if !suited.is_empty() => {
-            let error = Error::other(format!("{label}: {misfit}"));
-            Err(error.with_remedy(Remedy::SelectMatchingLidar { topics: suited }))
+    match mismatch {
+        Some((label, mismatch)) if !matching_labels.is_empty() => {
+            let error = Error::other(format!("{label}: {mismatch}"));
+            Err(error
+                .with_remedy(Remedy::SelectMatchingLidar { topics: matching_labels }))
         }
         _ => Ok(()),
     }

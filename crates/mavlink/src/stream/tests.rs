@@ -324,7 +324,7 @@ fn any_packets_make_complete_messages() {
 }
 
 #[test]
-fn other_header_is_a_restart_and_the_same_one_a_repetition() {
+fn other_header_starts_another_log_and_the_same_header_is_repeated() {
     let mut stream = UlogStream::default();
     let mut ulog = Vec::new();
     let first = packet(0, Some(0), &definitions());

@@ -9,8 +9,8 @@ pub(crate) const CODES: &[&FindingCode] = &[
     &CHANNEL_SCHEMALESS,
     &CHANNEL_SUMMARY,
     &CHANNEL_UNDECLARED,
-    &CHUNK_CRC,
     &CHUNK_COMPRESSION,
+    &CHUNK_CRC,
     &CHUNK_SIZE,
     &CHUNK_TIME,
     &CHUNK_INDEX_DIFFERS,
@@ -55,12 +55,12 @@ pub(super) static CHANNEL_UNDECLARED: FindingCode = FindingCode::error(
     "messages have a channel that is not declared before them; readers that start at the \
      beginning lose them",
 );
+pub(super) static CHUNK_COMPRESSION: FindingCode =
+    FindingCode::error("mcap.chunk.compression", "a chunk has an unknown compression");
 pub(super) static CHUNK_CRC: FindingCode = FindingCode::error(
     "mcap.chunk.crc",
     "the checksum of a chunk is wrong, so its data is damaged; readers reject it",
 );
-pub(super) static CHUNK_COMPRESSION: FindingCode =
-    FindingCode::error("mcap.chunk.compression", "a chunk has an unknown compression");
 pub(super) static CHUNK_SIZE: FindingCode = FindingCode::error(
     "mcap.chunk.size",
     "the decompressed size of a chunk differs from the declared size; readers reject it",

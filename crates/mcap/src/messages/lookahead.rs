@@ -18,8 +18,8 @@ use crate::{
 const LOOKAHEAD_BYTES: u64 = 8 << 20;
 
 /// Returns the types of the integers that do not fit in the types that the schema implies,
-/// by topic, from the first messages of `log`. Errors are ignored here: they are reported
-/// when the messages are read.
+/// by topic. It examines only the first messages of `log`. Errors are ignored here: they
+/// are reported when the messages are read.
 pub(crate) fn integer_types(log: &dyn Log) -> BTreeMap<u32, IntegerTypes> {
     let readers = log.manifest().topics().filter_map(|(id, topic)| {
         let reader = messages::json_reader(topic)?;

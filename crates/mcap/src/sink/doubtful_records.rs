@@ -28,12 +28,12 @@ pub(super) struct DoubtfulNotes {
 }
 
 impl DoubtfulNotes {
-    pub(super) fn new(extracts: &[LogSlice<'_>]) -> Self {
-        let labels = |extract: &LogSlice<'_>| {
-            let topics = extract.manifest.topics.iter();
+    pub(super) fn new(slices: &[LogSlice<'_>]) -> Self {
+        let labels = |slice: &LogSlice<'_>| {
+            let topics = slice.manifest.topics.iter();
             topics.map(|topic| topic.label().into_owned()).collect()
         };
-        Self { topics: extracts.iter().map(labels).collect(), ..Self::default() }
+        Self { topics: slices.iter().map(labels).collect(), ..Self::default() }
     }
 
     /// Adds messages of the selection with the index `slice_index`.

@@ -8,31 +8,27 @@ use crate::{chunk::Compression, format_state::FormatState, messages::ros2};
 
 /// Returns true if chunks may be copied unchanged: there is a single input, and names,
 /// times and encodings do not change.
-pub(super) fn may_copy_chunks(
-    extracts: &[LogSlice<'_>],
-    options: &WriteOptions,
-) -> bool {
-    extracts.len() == 1
+pub(super) fn may_copy_chunks(slices: &[LogSlice<'_>], options: &WriteOptions) -> bool {
+    slices.len() == 1
         && options.rename.is_empty()
         && options.payload_encoding.is_none()
         && !options.changes_times
 }
 
-/// Returns the profile of a file that contains `extracts`, if all of them have the same
+/// Returns the profile of a file that contains `slices`, if all of them have the same
 /// profile; otherwise an empty string. `format_states` are the states of MCAP files.
 pub(super) fn profile(
-    extracts: &[LogSlice<'_>],
+    slices: &[LogSlice<'_>],
     format_states: &[Option<FormatState>],
     options: &WriteOptions,
 ) -> String {
-    let input_profiles =
-        extracts.iter().zip(format_states).map(|(extract, format_state)| {
-            match format_state {
-                Some(format_state) => format_state.profile.as_str(),
-                None if has_ros1_connections(extract.manifest) => "ros1",
-                None => "",
-            }
-        });
+    let input_profiles = slices.iter().zip(format_states).map(
+        |(slice, format_state)| match format_state {
+            Some(format_state) => format_state.profile.as_str(),
+            None if has_ros1_connections(slice.manifest) => "ros1",
+            None => "",
+        },
+    );
     let output_profiles = input_profiles.map(|profile| match profile {
         "ros1" if options.payload_encoding.is_some() => ros2::PROFILE,
         profile => profile,
@@ -59,13 +55,12 @@ fn has_ros1_connections(manifest: &Manifest) -> bool {
 
 /// Checks that every topic to be renamed exists.
 pub(super) fn check_renamed_topics(
-    extracts: &[LogSlice<'_>],
+    slices: &[LogSlice<'_>],
     options: &WriteOptions,
 ) -> Result<()> {
     for (label, name) in &options.rename {
-        let has_topic =
-            |extract: &LogSlice<'_>| extract.manifest.topic_id(label).is_ok();
-        if !extracts.iter().any(has_topic) {
+        let has_topic = |slice: &LogSlice<'_>| slice.manifest.topic_id(label).is_ok();
+        if !slices.iter().any(has_topic) {
             let message =
                 format!("there is no topic {label:?} to be renamed to {name:?}");
             return Err(Error::new(ErrorKind::NoSuch, message));

@@ -42,20 +42,20 @@ pub(super) struct VerbatimChunks {
 type MessageIndexes = BTreeMap<u16, Vec<(u64, u64)>>;
 
 impl VerbatimChunks {
-    /// Creates the collection for `extract`, whose private state is `format_state`. Returns
+    /// Creates the collection for `slice`, whose private state is `format_state`. Returns
     /// `None` if its channels cannot be declared identically in another file.
     ///
     /// # Errors
     /// `Unsupported` for an unknown compression.
     pub(super) fn new(
-        extract: &LogSlice<'_>,
+        slice: &LogSlice<'_>,
         format_state: &FormatState,
         options: &WriteOptions,
     ) -> Result<Option<Self>> {
         if format_state.schema_ids.len() != format_state.channels.len() {
             return Ok(None);
         }
-        let LogSlice { manifest, selection } = extract;
+        let LogSlice { manifest, selection } = slice;
         let channel_ids = format_state.channels.iter().map(|(id, _)| *id);
         let parts = manifest.parts.iter().zip(&format_state.is_chunk);
         let chunks = parts.filter(|(_, is_chunk)| **is_chunk);

@@ -1,4 +1,5 @@
 //! The schemas of a file that is being written.
+
 use std::{
     collections::{BTreeMap, HashMap},
     hash::{BuildHasher as _, RandomState},
@@ -14,7 +15,7 @@ pub(super) struct Schemas {
     schemas: Vec<Schema>,
     /// The index of each schema by id.
     by_id: BTreeMap<u16, usize>,
-    /// All ids from 1 to before this one are in use.
+    /// All ids below this one are in use, except for 0, which is not a schema.
     lowest_free_id: u16,
     /// The indices of schemas by the hash of their content.
     by_hash: HashMap<u64, Vec<usize>>,

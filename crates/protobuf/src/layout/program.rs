@@ -179,8 +179,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the number of the field with the index `index`. The numbers from 19,000 to 19,999 are
-/// reserved.
+/// Returns the number of the field with the index `index`. The reserved numbers from 19,000 to
+/// 19,999 are skipped.
 fn number(index: usize) -> u32 {
     const RESERVED: u32 = 19_000;
     let number = index as u32 + 1;

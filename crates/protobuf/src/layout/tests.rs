@@ -48,7 +48,7 @@ fn message_has_the_documented_encoding() {
     ]
     .concat();
     let mut out = Vec::new();
-    assert!(messages.put(&payload, &mut out));
+    assert!(messages.append_message(&payload, &mut out));
     let expected = [
         &b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..],
         b"\x1a\x08\0\0\x80\x3f\0\0\0\x40",
@@ -111,14 +111,14 @@ fn payloads_that_are_too_short_or_too_long_are_rejected() {
     let messages = LayoutMessages::new(&layout, "p").unwrap();
     let payload = b"\x01\0\x02\0\0\0hi\x01\0\0\0\x07\0\0\0";
     let mut out = vec![9];
-    assert!(messages.put(payload, &mut out));
+    assert!(messages.append_message(payload, &mut out));
     assert_eq!(out, b"\x09\x08\x01\x12\x02hi\x1a\x01\x07");
     for len in 0..payload.len() {
-        assert!(!messages.put(&payload[..len], &mut out), "{len} bytes");
+        assert!(!messages.append_message(&payload[..len], &mut out), "{len} bytes");
     }
-    assert!(!messages.put(&[&payload[..], &[0]].concat(), &mut out));
+    assert!(!messages.append_message(&[&payload[..], &[0]].concat(), &mut out));
     let hostile = b"\x01\0\xff\xff\xff\xffhi\x01\0\0\0\x07\0\0\0";
-    assert!(!messages.put(hostile, &mut out));
+    assert!(!messages.append_message(hostile, &mut out));
     assert_eq!(out.len(), 10);
 }
 
@@ -130,7 +130,7 @@ fn padding_at_the_end_may_be_missing() {
     let messages = LayoutMessages::new(&layout, "p").unwrap();
     for payload in [&[7_u8][..], &[7, 0], &[7, 0, 0, 0], &[7, 0, 0, 0, 0]] {
         let mut out = Vec::new();
-        assert!(messages.put(payload, &mut out));
+        assert!(messages.append_message(payload, &mut out));
         assert_eq!(out, [8, 7]);
     }
 }

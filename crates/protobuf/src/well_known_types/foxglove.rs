@@ -88,7 +88,7 @@ impl FoxgloveLog<'_> {
     }
 
     /// Appends the encoded message to `out`.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         append_timestamp(out, 1, self.nanos);
         if self.level != LogLevel::Unknown {
             append_number(out, 2, self.level as u64);
@@ -108,7 +108,7 @@ impl LocationFix {
     }
 
     /// Appends the encoded message to `out`.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         append_doubles(out, &[self.latitude, self.longitude, self.altitude]);
         append_timestamp(out, 6, self.nanos);
         append_unless_empty(out, 7, self.frame_id.as_bytes());
@@ -125,7 +125,7 @@ impl FrameTransform<'_> {
     }
 
     /// Appends the encoded message to `out`.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         append_timestamp(out, 1, self.nanos);
         append_unless_empty(out, 2, self.parent.as_bytes());
         append_unless_empty(out, 3, self.child.as_bytes());
@@ -144,7 +144,7 @@ impl PoseInFrame<'_> {
     }
 
     /// Appends the encoded message to `out`.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         append_timestamp(out, 1, self.nanos);
         append_unless_empty(out, 2, self.frame_id.as_bytes());
         append_sized(out, 3, |out| {

@@ -140,6 +140,7 @@ class LogtoolTask(DataSourceTask):
             _active_reads.discard(id(blocks))
 
 
+# The ids of the iterators that tasks read at the moment.
 _active_reads: set[int] = set()
 
 

@@ -120,7 +120,7 @@ impl NewLog {
                     &text()?,
                 );
                 if topic.is_latched {
-                    header = header.as_latching();
+                    header = header.with_latching();
                 }
                 if let Some(caller) = &topic.caller {
                     header = header.with_caller(caller);

@@ -83,7 +83,8 @@ impl<W: Output> Drive<W> {
                 "/monitor",
             )?)?,
             map: bag.connect(
-                &header("/map", "nav_msgs/OccupancyGrid", "/map_server")?.as_latching(),
+                &header("/map", "nav_msgs/OccupancyGrid", "/map_server")?
+                    .with_latching(),
             )?,
             tf: [bag.connect(&tf("/odometry")?)?, bag.connect(&tf("/localizer")?)?],
             bag,

@@ -23,7 +23,7 @@ use crate::{
     wire::{self, Fields, FrameMatch, Header},
 };
 
-/// The maximum size of the index data of one connection in a chunk that are checked.
+/// The maximum size of an index data record whose entries are checked.
 const MAX_INDEX: u64 = 64 << 20;
 
 /// The results of checking a chunk.

@@ -133,3 +133,19 @@ impl Encryption {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_names_the_user() {
+        for (user, expected) in
+            [("", "for an unnamed user (AES)"), ("ann", "for \"ann\" (AES)")]
+        {
+            let encryption = Encryption::new("rosbag/AesCbcEncryptor", user, None);
+            let err = encryption.check_unlocked().unwrap_err();
+            assert!(err.to_string().contains(expected), "{err}");
+        }
+    }
+}

@@ -15,9 +15,9 @@ use crate::connections::connection::Connection;
 pub(crate) fn topic_schema<'c>(
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<(&'c str, RecordDefinition)> {
-    let (mut tried, mut best) = (HashSet::new(), None);
+    let (mut seen, mut best) = (HashSet::new(), None);
     for Connection { type_name, md5sum, definition, .. } in connections {
-        if !tried.insert(definition.as_str()) {
+        if !seen.insert(definition.as_str()) {
             continue;
         }
         let record_definition = resolve_definition(type_name, md5sum, definition);

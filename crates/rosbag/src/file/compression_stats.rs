@@ -116,3 +116,22 @@ impl Compression {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_names_all_unsupported_compressions() {
+        let mut stats = CompressionStats::default();
+        for (name, expected) in [
+            ("zstd", "\"zstd\", which is not supported"),
+            ("xz", "\"xz\" and \"zstd\", which are not supported"),
+        ] {
+            let compression = Err(name.to_owned());
+            stats.add(&ChunkHeader { compression, declared_size: 1 }, 1);
+            let reason = stats.unreadable_reason(1).unwrap();
+            assert_eq!(reason, format!("its chunks are compressed with {expected}"));
+        }
+    }
+}

@@ -254,7 +254,7 @@ impl ManifestBuilder {
     /// `key`.
     fn try_key(&self, bag: &Bag, key: &Key) -> Result<()> {
         let mut toplevel = TopLevelReader::new(bag.source.clone());
-        let mut tried = 0;
+        let mut failed_trials = 0;
         for draft in self.drafts.iter().take(MAX_KEY_TRIALS) {
             let Some((chunk_header, data)) = toplevel.chunk(draft.bytes.start)? else {
                 continue;
@@ -271,9 +271,9 @@ impl ManifestBuilder {
             }) {
                 return Ok(());
             }
-            tried += 1;
+            failed_trials += 1;
         }
-        if tried == 0 {
+        if failed_trials == 0 {
             return Ok(());
         }
         let message =

@@ -136,8 +136,8 @@ pub(crate) fn scan_records<V: RecordVisitor>(
     while let Some(rest) =
         bytes.get(scanned_len as usize..).filter(|rest| !rest.is_empty())
     {
-        let left = segment.len - scanned_len;
-        let fits = |len: u64| len <= left && len <= segment.limit;
+        let remaining_len = segment.len - scanned_len;
+        let fits = |len: u64| len <= remaining_len && len <= segment.limit;
         if broken.start.is_none()
             && !segment.is_v1
             && let Some((connection, time, frame)) = wire::usual_message(rest)
@@ -194,7 +194,7 @@ pub(crate) fn scan_records<V: RecordVisitor>(
                 broken.report(scanned_len, DamageKind::Garbled, visitor);
                 return ScanProgress { scanned_len, stop: StopReason::TopLevelRecord };
             }
-            ParsedRecord::Other { header, len } if len <= left => {
+            ParsedRecord::Other { header, len } if len <= remaining_len => {
                 broken.report(scanned_len, DamageKind::Garbled, visitor);
                 if let (Header::Other(_), false) = (header, segment.is_v1) {
                     visitor.unknown_record();
@@ -209,14 +209,14 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             ParsedRecord::Invalid => NO_RECORD_LEN,
         };
         // The record continues in bytes of the segment that are not yet read.
-        let has_more_bytes = need <= left && need <= segment.limit;
+        let has_more_bytes = need <= remaining_len && need <= segment.limit;
         if has_more_bytes
-            || segment.may_continue && need > left && need != NO_RECORD_LEN
+            || segment.may_continue && need > remaining_len && need != NO_RECORD_LEN
         {
             broken.report(scanned_len, DamageKind::Garbled, visitor);
             return ScanProgress { scanned_len, stop: StopReason::Need(need) };
         }
-        if need <= left {
+        if need <= remaining_len {
             broken.report(scanned_len, DamageKind::Garbled, visitor);
             visitor.damage(segment.record_loss(
                 DamageKind::OverLimit,
@@ -227,18 +227,18 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             continue;
         }
         // There is no record here, or it extends beyond the end of the segment.
-        let window = left.min(SEARCH_LEN);
+        let window = remaining_len.min(SEARCH_LEN);
         if (rest.len() as u64) < window {
             broken.report(scanned_len, DamageKind::Garbled, visitor);
             return ScanProgress { scanned_len, stop: StopReason::Need(window) };
         }
         broken.start.get_or_insert(scanned_len);
         let rest = rest.get(..window as usize).unwrap_or(rest);
-        match find_next_record(rest, left, segment, visitor) {
+        match find_next_record(rest, remaining_len, segment, visitor) {
             Some(skip) => scanned_len += skip as u64,
-            None if window < left => scanned_len += window - SEARCH_OVERLAP,
+            None if window < remaining_len => scanned_len += window - SEARCH_OVERLAP,
             None => {
-                scanned_len += left;
+                scanned_len += remaining_len;
                 broken.report(scanned_len, segment.end_damage, visitor);
                 return ScanProgress { scanned_len, stop: StopReason::Done };
             }
@@ -287,23 +287,23 @@ impl ScanSegment {
     }
 }
 
-/// Returns whether a record with this header has a kind that bags have.
+/// Returns whether the format defines the kind of a record with this header.
 fn is_known_kind(header: &Header<'_>) -> bool {
     !matches!(header, Header::Other(_))
 }
 
 /// Returns the distance from the start of `bytes`, where there is no valid record, to the next
-/// record. `left` is the number of bytes from there to the end of `segment`.
+/// record. `remaining_len` is the number of bytes from there to the end of `segment`.
 fn find_next_record<V: RecordVisitor>(
     bytes: &[u8],
-    left: u64,
+    remaining_len: u64,
     segment: &ScanSegment,
     visitor: &V,
 ) -> Option<usize> {
     (1..bytes.len()).find(|skip| {
         let rest = bytes.get(*skip..).unwrap_or_default();
-        let left = left - *skip as u64;
-        may_be_header(rest) && is_plausible(rest, left, segment, visitor)
+        let remaining_len = remaining_len - *skip as u64;
+        may_be_header(rest) && is_plausible(rest, remaining_len, segment, visitor)
     })
 }
 
@@ -320,10 +320,10 @@ pub(crate) fn may_be_header(bytes: &[u8]) -> bool {
 }
 
 /// Returns whether a record that can lie in `segment` begins at the start of `bytes`, and another
-/// record or the end follows it. `left` is the number of bytes to the end of `segment`.
+/// record or the end follows it. `remaining_len` is the number of bytes to the end of `segment`.
 fn is_plausible<V: RecordVisitor>(
     bytes: &[u8],
-    left: u64,
+    remaining_len: u64,
     segment: &ScanSegment,
     visitor: &V,
 ) -> bool {
@@ -348,7 +348,7 @@ fn is_plausible<V: RecordVisitor>(
         }
     };
     is_expected_kind
-        && frame.len() <= left
+        && frame.len() <= remaining_len
         && (following.is_empty() || segment.parse(following) != ParsedRecord::Invalid)
 }
 

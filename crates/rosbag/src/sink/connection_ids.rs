@@ -22,15 +22,15 @@ pub(super) struct SelectedConnection {
 /// Assigns an id to every connection of every selection, and adds it to `writer`.
 pub(super) fn assign<W: Output>(
     writer: &mut Writer<W>,
-    extracts: Vec<Vec<Option<SelectedConnection>>>,
+    selections: Vec<Vec<Option<SelectedConnection>>>,
 ) -> Result<Vec<Vec<Option<ConnectionHandle>>>> {
     let ids =
-        extracts.iter().flatten().flatten().filter_map(|connection| connection.id);
+        selections.iter().flatten().flatten().filter_map(|connection| connection.id);
     let mut allocator =
         IdAllocator { reserved: ids.collect(), ..IdAllocator::default() };
     let mut handles = Vec::new();
-    for extract in extracts {
-        let assigned = extract.into_iter().map(|connection| {
+    for selection in selections {
+        let assigned = selection.into_iter().map(|connection| {
             connection
                 .map(|connection| allocator.assign(writer, connection))
                 .transpose()

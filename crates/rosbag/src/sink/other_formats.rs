@@ -54,7 +54,7 @@ pub(super) fn connections(
             header = header.with_caller(caller);
         }
         let latches = topic.is_latched(number).then_some("1");
-        header = header.with_latching(metadata.latching.or(latches));
+        header = header.with_latching_value(metadata.latching.or(latches));
         for (name, value) in other_metadata(stream).filter(|(name, _)| is_field(name)) {
             header = header.with_field(name, value);
         }

@@ -13,7 +13,7 @@ use crate::write::encode;
 ///
 /// let header = ConnectionHeader::new("/chatter", "std_msgs/String", "string data\n")
 ///     .with_caller("/talker")
-///     .as_latching();
+///     .with_latching();
 /// // The value of `rosmsg md5 std_msgs/String`.
 /// assert_eq!(header.md5sum()?, "992ce8a1687cec8c8bd883ec73ca41d1");
 /// # Ok::<(), logtool_core::Error>(())
@@ -62,14 +62,14 @@ impl ConnectionHeader {
 
     /// Declares that late subscribers get the last message.
     #[must_use]
-    pub fn as_latching(mut self) -> Self {
+    pub fn with_latching(mut self) -> Self {
         self.latching = Some("1".to_owned());
         self
     }
 
     /// Sets the string in the field `latching`, or removes the field.
     #[must_use]
-    pub(crate) fn with_latching(mut self, text: Option<&str>) -> Self {
+    pub(crate) fn with_latching_value(mut self, text: Option<&str>) -> Self {
         self.latching = text.map(str::to_owned);
         self
     }
@@ -174,7 +174,7 @@ mod tests {
         let expected = b"\x0a\0\0\0latching=0\x09\0\0\0md5sum=0f\x19\0\0\0\
                      message_definition=int8 x\x08\0\0\0topic=/t\x08\0\0\0type=a/B";
         assert_eq!(header.to_bytes().unwrap(), expected);
-        let header = header.with_caller("/n").as_latching().to_bytes().unwrap();
+        let header = header.with_caller("/n").with_latching().to_bytes().unwrap();
         assert!(header.starts_with(b"\x0b\0\0\0callerid=/n\x0a\0\0\0latching=1"));
     }
 

@@ -1,5 +1,5 @@
-//! The header of a bag that is being written. It is written first without, and at the end with the
-//! position of the index.
+//! The header of a bag that is being written. It is written twice: first without the position of
+//! the index, and at the end with it.
 
 use std::ops::Range;
 

@@ -248,9 +248,10 @@ pub(super) fn to_ros1_types(types: &mut [MessageType]) {
         let package =
             message_type.name.split_once('/').map_or("", |(package, _)| package);
         for field in &mut message_type.fields {
-            let full_name = match field.base.contains('/') {
-                true => field.base.replacen("/msg/", "/", 1),
-                false => format!("{package}/{}", field.base),
+            let full_name = if field.base.contains('/') {
+                field.base.replacen("/msg/", "/", 1)
+            } else {
+                format!("{package}/{}", field.base)
             };
             let is_field_type =
                 |ros2: &str| ros2 == full_name && !other_types.contains(ros2);

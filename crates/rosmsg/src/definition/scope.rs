@@ -17,8 +17,9 @@ pub(super) struct Scope<'t> {
     by_short_name: HashMap<&'t str, Option<usize>>,
 }
 
-/// Computes the value of the type with an index. The slice has the values of the types by their
-/// index; those of the types of its fields are set. See [`Scope::fold`].
+/// Computes the value of the type with an index. The slice contains the values that are already
+/// computed, by the indices of their types: at least those of the types of the fields. See
+/// [`Scope::fold`].
 type ComputeValue<'f, V> = dyn Fn(usize, &[Option<V>]) -> Result<V> + 'f;
 
 /// The type of a field or of its elements.

@@ -97,8 +97,7 @@ fn remove_duplicates(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
             Some(first) if *first == message_type => {}
             Some(first) if first.is_empty() => *first = message_type,
             Some(first) => {
-                let message =
-                    format!("{:?} is defined twice, with different fields", first.name);
+                let message = format!("{:?} has two different definitions", first.name);
                 return Err(malformed(message));
             }
         }

@@ -3,8 +3,8 @@
 use crate::image::rows::ImageRows;
 
 /// Returns the distances in millimeters, 16 bits each, big-endian: 0 for invalid ones (NaN,
-/// infinite, negative), and 65535 for larger ones. Also returns the number of larger distances.
-/// `size` is the number of bytes of a float.
+/// infinite, negative), and 65535 for those that do not fit. Also returns the number of distances
+/// that do not fit. `size` is the number of bytes of a float.
 pub(super) fn samples(
     rows: ImageRows<'_>,
     size: usize,

@@ -17,7 +17,7 @@ pub struct ImageFile<'m> {
     pub size: Option<(u32, u32)>,
     /// For quantized depth, the parameters `a` and `b`: a value `v` other than 0 means
     /// `a / (v - b)` meters.
-    pub quantisation: Option<(f32, f32)>,
+    pub quantization: Option<(f32, f32)>,
 }
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -25,7 +25,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 impl<'m> ImageFile<'m> {
     /// Inspects the file in `data` with the declared `format`.
     pub(super) fn new(format: &str, data: Cow<'m, [u8]>) -> Self {
-        let (mut bytes, mut quantisation) = (data, None);
+        let (mut bytes, mut quantization) = (data, None);
         if format.contains("compressedDepth")
             && let Some((png, parameters)) = compressed_depth(&bytes)
         {
@@ -39,7 +39,7 @@ impl<'m> ImageFile<'m> {
                 }
             };
             // Only floats are quantized; depth of 16 bits is stored unchanged.
-            quantisation = format.starts_with("32FC1").then_some(parameters);
+            quantization = format.starts_with("32FC1").then_some(parameters);
         }
         let extension = extension(&bytes);
         let size = match extension {
@@ -48,7 +48,7 @@ impl<'m> ImageFile<'m> {
             "bmp" => bmp_size(&bytes),
             _ => None,
         };
-        Self { bytes, extension, size, quantisation }
+        Self { bytes, extension, size, quantization }
     }
 }
 

@@ -147,7 +147,7 @@ fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) 
     let image = ImageType::Compressed(Encoding::Ros1).parse(&message).unwrap();
     let ImageContent::File(file) = image.content else { panic!("{:?}", image.content) };
     if format.contains("32FC1") {
-        assert_eq!(file.quantisation, Some((2.0, 3.0)));
+        assert_eq!(file.quantization, Some((2.0, 3.0)));
     }
     (file.extension, file.size, file.bytes.len())
 }

@@ -19,7 +19,7 @@ pub(super) fn samples(rows: ImageRows<'_>, order: YuvOrder) -> Vec<u8> {
     let mut samples = Vec::with_capacity(rows.bytes() / 2 * 3);
     for row in rows.iter() {
         for pair in row.chunks(4) {
-            // In a row with an odd number of pixels, the last pixel has no V: it becomes neutral.
+            // In a row with an odd number of pixels, the last pixel has no V. A neutral V is used.
             let [a, b, c, d] = match *pair {
                 [a, b, c, d] => [a, b, c, d],
                 [a, b, ..] => [a, b, 128, 128],

@@ -153,10 +153,12 @@ impl<'b> PointField<'b> {
             let name = display_name(self.name);
             return Err(NoColumn::NotInSchema(format!("its field {name} {NO_COLUMN}")));
         };
-        Ok(match column_kind == PointColumnType::Number(kind) {
-            true => (column, PointValues::Strided(strided)),
-            false => (column, PointValues::Narrow(strided, kind)),
-        })
+        let values = if column_kind == PointColumnType::Number(kind) {
+            PointValues::Strided(strided)
+        } else {
+            PointValues::Narrow(strided, kind)
+        };
+        Ok((column, values))
     }
 }
 

@@ -78,9 +78,10 @@ impl FromCdr<'_> {
                 }
                 Step::AddedList { size, numbers } => {
                     let are_elements_numbers = numbers == 1;
-                    let count = match are_elements_numbers {
-                        true => self.reader.u32()?,
-                        false => self.reader.count()?,
+                    let count = if are_elements_numbers {
+                        self.reader.u32()?
+                    } else {
+                        self.reader.count()?
                     };
                     let (size, numbers) = (size as usize, numbers as usize);
                     let len =

@@ -111,9 +111,8 @@ impl ToCdr<'_> {
     fn time(&mut self, is_signed: bool) -> Option<()> {
         const SECOND: i64 = 1_000_000_000;
         let (secs, nanos) = (self.input.u32()?, self.input.u32()?);
-        let number = |bits: u32| match is_signed {
-            true => i64::from(bits.cast_signed()),
-            false => i64::from(bits),
+        let number = |bits: u32| {
+            if is_signed { i64::from(bits.cast_signed()) } else { i64::from(bits) }
         };
         let total_nanos = number(secs) * SECOND + number(nanos);
         match i32::try_from(total_nanos.div_euclid(SECOND)) {

@@ -3,7 +3,8 @@
 use std::f64::consts::TAU;
 
 use crate::functions::{
-    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, each_argument, optional,
+    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, each_parameter,
+    optional,
 };
 
 const fn operator(
@@ -43,8 +44,8 @@ const fn function(
     }
 }
 
-const X: &[Parameter] = &[each_argument("x")];
-const A_AND_B: &[Parameter] = &[each_argument("a"), each_argument("b")];
+const X: &[Parameter] = &[each_parameter("x")];
+const A_AND_B: &[Parameter] = &[each_parameter("a"), each_parameter("b")];
 const NUMBER: UnitRule = UnitRule::Known("");
 const RADIANS: UnitRule = UnitRule::Known("rad");
 
@@ -136,7 +137,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function(
         "atan2",
-        &[each_argument("y"), each_argument("x")],
+        &[each_parameter("y"), each_parameter("x")],
         "the angle of the point (`x`, `y`) in radians, from -π to π",
         RADIANS,
         |x| pair(x, f64::atan2),
@@ -149,7 +150,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function(
         "mod",
-        &[each_argument("a"), each_argument("b")],
+        &[each_parameter("a"), each_parameter("b")],
         "the remainder `a` - `b` · floor(`a` / `b`), also written `a % b`",
         UnitRule::Same,
         |x| pair(x, |a, b| a - b * (a / b).floor()),
@@ -158,7 +159,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         is_variadic: true,
         ..function(
             "min",
-            &[each_argument("a"), each_argument("b")],
+            &[each_parameter("a"), each_parameter("b")],
             "the smallest of the values",
             UnitRule::Common,
             |x| fold(x, f64::min),
@@ -168,7 +169,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         is_variadic: true,
         ..function(
             "max",
-            &[each_argument("a"), each_argument("b")],
+            &[each_parameter("a"), each_parameter("b")],
             "the largest of the values",
             UnitRule::Common,
             |x| fold(x, f64::max),
@@ -176,7 +177,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     function(
         "clamp",
-        &[each_argument("x"), each_argument("low"), each_argument("high")],
+        &[each_parameter("x"), each_parameter("low"), each_parameter("high")],
         "`x`, but at least `low` and at most `high`",
         UnitRule::Same,
         |x| match x {
@@ -187,7 +188,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function(
         "where",
-        &[each_argument("condition"), each_argument("a"), each_argument("b")],
+        &[each_parameter("condition"), each_parameter("a"), each_parameter("b")],
         "`a` where the condition is true (not 0), else `b`",
         UnitRule::CommonRest,
         |x| match x {
@@ -208,8 +209,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "scale",
         &[
-            each_argument("x"),
-            each_argument("factor"),
+            each_parameter("x"),
+            each_parameter("factor"),
             Parameter { kind: Kind::Each, ..optional("offset", 0.0) },
         ],
         "`x` · `factor` + `offset`",
@@ -221,14 +222,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function(
         "offset",
-        &[each_argument("x"), each_argument("amount")],
+        &[each_parameter("x"), each_parameter("amount")],
         "`x` + `amount`",
         UnitRule::Same,
         |x| pair(x, |a, b| a + b),
     ),
     function(
         "wrap",
-        &[each_argument("x"), optional("period", f64::NAN)],
+        &[each_parameter("x"), optional("period", f64::NAN)],
         "an angle from -`period` / 2 up to `period` / 2; the period is 360 if the unit is °, \
          else 2π",
         UnitRule::Same,

@@ -161,7 +161,7 @@ summary!(
     |greatest| greatest
 );
 
-/// Returns the median of the finite values in the same windows as [`sliding`].
+/// Returns the median of the finite values in the same windows as [`sliding_summaries`].
 pub(super) fn sliding_median(times: &[i64], values: &[f64], seconds: f64) -> Vec<f64> {
     let mut window: VecDeque<(i64, RankedRow)> = VecDeque::new();
     let mut halves = Halves::default();

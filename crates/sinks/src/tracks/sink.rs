@@ -76,7 +76,7 @@ struct TrackCounters {
     /// The fixes that were written.
     fixes: AtomicU64,
     /// The rows without a position.
-    unknown: AtomicU64,
+    rows_without_position: AtomicU64,
     /// The rows whose coordinates are out of range.
     impossible: AtomicU64,
 }
@@ -131,7 +131,7 @@ impl TrackSink {
 
     /// Returns how many rows were dropped because they have no position.
     pub fn rows_without_position(&self) -> u64 {
-        self.counters.unknown.load(Ordering::Relaxed)
+        self.counters.rows_without_position.load(Ordering::Relaxed)
     }
 
     /// Returns how many rows were dropped because their coordinates are out of range.
@@ -205,7 +205,7 @@ impl TableWriter for TrackTable {
                 }
                 RowPosition::Unknown => {
                     self.write_segment(false)?;
-                    &counters.unknown
+                    &counters.rows_without_position
                 }
                 RowPosition::Impossible => {
                     self.write_segment(false)?;

@@ -72,7 +72,7 @@ impl RowDecoder {
         let mut selected: Vec<TableColumn> = table_columns;
         if let Some(indices) = &columns.indices {
             if indices.iter().any(|index| *index >= count) {
-                let message = format!("the table has {count} columns");
+                let message = format!("no such column: the table has {count} columns");
                 return Err(Error::new(ErrorKind::NoSuch, message));
             }
             let mut index = 0;

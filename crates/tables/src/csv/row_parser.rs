@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn row_with_open_quotes_at_the_end_is_not_a_row() {
+    fn text_with_open_quotes_at_the_end_is_not_a_row() {
         let mut parser = RowParser::new(b',');
         assert_eq!(parser.parse(b"1,\"open\n", true), ParsedRow::OpenQuotes);
         assert_eq!(parser.parse(b"1,\"open\n", false), ParsedRow::Partial);

@@ -58,7 +58,7 @@ impl RowDecoder {
         if let Some(indices) = &columns.indices {
             let count = paths.len() + 1;
             if indices.iter().any(|index| *index >= count) {
-                let message = format!("the table has {count} columns");
+                let message = format!("no such column: the table has {count} columns");
                 return Err(Error::new(ErrorKind::NoSuch, message));
             }
             let mut index = 0;

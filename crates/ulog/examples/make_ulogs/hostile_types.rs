@@ -50,14 +50,14 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     infos(&mut log)?;
 
     let mut draft = Draft { log, rows: Vec::new() };
-    draft.scalars()?;
-    draft.texts()?;
+    draft.add_scalar_rows()?;
+    draft.add_text_rows()?;
     draft.add_nested_rows()?;
     draft.add_padded_rows()?;
-    draft.several()?;
+    draft.add_instance_rows()?;
     // Their times come last, because some readers stop at these topics.
-    draft.clocks()?;
-    draft.no_clock()?;
+    draft.add_narrow_clock_rows()?;
+    draft.add_clockless_rows()?;
 
     let Draft { mut log, mut rows } = draft;
     rows.sort_by_key(|(time, ..)| *time);
@@ -92,7 +92,7 @@ impl Draft {
         self.rows.push((time, topic, row.finish()));
     }
 
-    fn scalars(&mut self) -> Result<()> {
+    fn add_scalar_rows(&mut self) -> Result<()> {
         let topic = self.log.subscribe(Subscription::new("scalars"))?;
         let floats =
             [0.0, -0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
@@ -102,13 +102,14 @@ impl Draft {
             let row = Row::with_timestamp(time(n)).u8(low).u8(low);
             let row = row.u16(integer as u16).u16(integer as u16);
             let row = row.u32(integer as u32).u32(integer as u32).i64(integer);
-            let row = row.u64(integer as u64).u32(bits(float)).f64(to_double(float));
+            let row = row.u64(integer as u64).u32(bits(float));
+            let row = row.f64(inexact_double(float));
             self.add(topic, time(n), row.u8(n as u8).u8(b'a' + n as u8));
         }
         Ok(())
     }
 
-    fn texts(&mut self) -> Result<()> {
+    fn add_text_rows(&mut self) -> Result<()> {
         let topic = self.log.subscribe(Subscription::new("texts"))?;
         let names: [&[u8; 16]; 5] = [
             b"plain\0\0\0\0\0\0\0\0\0\0\0",
@@ -142,7 +143,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Rows with none, some, and all of the trailing padding.
+    /// Adds rows with none, some, and all of the trailing padding.
     fn add_padded_rows(&mut self) -> Result<()> {
         let topic = self.log.subscribe(Subscription::new("padded"))?;
         for n in 0..20 {
@@ -155,9 +156,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Timestamps of fewer bits wrap around: those of 32 bits once, those of 16 bits 30
-    /// times.
-    fn clocks(&mut self) -> Result<()> {
+    /// Adds rows with timestamps that wrap around: those of 32 bits once, those of 16 bits
+    /// 30 times.
+    fn add_narrow_clock_rows(&mut self) -> Result<()> {
         let wide = self.log.subscribe(Subscription::new("clock32"))?;
         let narrow = self.log.subscribe(Subscription::new("clock16"))?;
         for n in 0..100_u16 {
@@ -168,9 +169,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Instances that are unordered and not contiguous, and a name that is not a valid
-    /// file name.
-    fn several(&mut self) -> Result<()> {
+    /// Adds rows of instances that are unordered and not contiguous, and of a topic whose
+    /// name is not a valid file name.
+    fn add_instance_rows(&mut self) -> Result<()> {
         let instances =
             [3, 0, 1].map(|multi_id| (multi_id, Subscription::new("several")));
         let mut topics: Vec<(u8, TopicHandle)> = Vec::new();
@@ -189,7 +190,7 @@ impl Draft {
         Ok(())
     }
 
-    fn no_clock(&mut self) -> Result<()> {
+    fn add_clockless_rows(&mut self) -> Result<()> {
         let topic = self.log.subscribe(Subscription::new("no_clock"))?;
         for n in 0..5_u8 {
             let row = Row::default().f32(f32::from(n) / 4.0);
@@ -204,7 +205,8 @@ fn bits(float: f32) -> u32 {
     if float.is_nan() { 0x7FC0_0000 } else { float.to_bits() }
 }
 
-fn to_double(float: f32) -> f64 {
+/// Returns a double that differs slightly from `float`, so that no float represents it.
+fn inexact_double(float: f32) -> f64 {
     if float.is_nan() {
         f64::from_bits(0xFFF8_0000_0000_0001)
     } else {

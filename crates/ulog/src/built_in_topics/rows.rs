@@ -110,7 +110,9 @@ pub(super) fn decoder(rows: RowSchema, columns: &Columns) -> Result<Box<dyn Deco
             format!("there is no column {index}"),
         ));
     }
-    let invalid = |err| Error::new(ErrorKind::NoSuch, "a column").with_source(err);
+    let invalid = |err| {
+        Error::new(ErrorKind::NoSuch, "a column cannot be selected").with_source(err)
+    };
     let schema = Arc::new(rows.schema.project(&selected_indices).map_err(invalid)?);
     let data_fields = rows.schema.fields().iter().skip(1);
     let columns =

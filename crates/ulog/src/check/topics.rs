@@ -19,7 +19,7 @@ pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
         let implausible =
             topic.map(|topic| topic.implausible_times).filter(|count| *count > 0);
         if let Some(count) = implausible {
-            let message = "the time is 0, or far from its neighbours";
+            let message = "the time is 0, or far from the times around it";
             let finding =
                 Finding::new(&code::TIMESTAMP_IMPOSSIBLE, message).with_count(count);
             add_finding(Some(finding), id, findings);

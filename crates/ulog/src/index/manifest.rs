@@ -194,7 +194,7 @@ impl IndexPass {
         }
         if implausible > 0 {
             let problem =
-                "records with an impossible time (0, or far from its neighbours)";
+                "records with an impossible time (0, or far from the times around it)";
             self.remark(format!("{problem}: {implausible}"));
         }
         if let Some(dropped @ 1..) =

@@ -69,14 +69,14 @@ fn write(
     logs: &[(&UlogLog, Selection)],
     options: &WriteOptions,
 ) -> logtool_core::Result<(UlogLog, Vec<String>)> {
-    let extract = |(log, selection): &(&UlogLog, Selection)| LogSlice {
+    let slice = |(log, selection): &(&UlogLog, Selection)| LogSlice {
         manifest: Box::leak(Box::new(log.manifest().clone())),
         selection: selection.clone(),
     };
-    let extracts: Vec<LogSlice<'_>> = logs.iter().map(extract).collect();
+    let slices: Vec<LogSlice<'_>> = logs.iter().map(slice).collect();
     let mut out = Vec::new();
     let mut sink: Box<dyn logtool_core::RecordSink> =
-        Box::new(UlogSink::new(Cursor::new(&mut out), &extracts, options)?);
+        Box::new(UlogSink::new(Cursor::new(&mut out), &slices, options)?);
     let mut block = Block::default();
     for (slice_index, (log, selection)) in logs.iter().enumerate() {
         for part in log.manifest().plan(selection, u64::MAX) {
@@ -234,10 +234,10 @@ fn unsupported_options_are_rejected() {
 #[test]
 fn record_of_unselected_topic_is_error() {
     let log = kitchen("float", "home", 1);
-    let extract =
+    let slice =
         LogSlice { manifest: log.manifest(), selection: select_labels(&log, &["lid"]) };
     let sink =
-        UlogSink::new(Cursor::new(Vec::new()), &[extract], &WriteOptions::default());
+        UlogSink::new(Cursor::new(Vec::new()), &[slice], &WriteOptions::default());
     let mut sink = sink.ok().unwrap();
     let all = select_logged(&log);
     let part = &log.manifest().plan(&all, u64::MAX)[0];

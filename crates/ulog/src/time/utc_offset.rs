@@ -35,7 +35,7 @@ pub(crate) struct Observations {
 }
 
 impl Observations {
-    /// Adds an observation, unless the receiver had no time.
+    /// Adds an observation, if the receiver had a time.
     pub(crate) fn observe(&mut self, utc: u64, time: u64) {
         let (Ok(utc), Ok(time)) = (i64::try_from(utc), i64::try_from(time)) else {
             return;

@@ -153,10 +153,11 @@ impl fmt::Display for Origin {
             Self::File(name) => write!(f, "file {name}"),
             Self::Stream => write!(f, "status bytes of the packets"),
             Self::Completed { lasers, completed_from } => {
-                let lasers = format_ranges(lasers);
+                let lasers = format_lasers(lasers);
                 write!(
                     f,
-                    "status bytes of the packets, except for values of lasers {lasers}: {completed_from}"
+                    "status bytes of the packets, except for values of {lasers}: \
+                     {completed_from}"
                 )
             }
             Self::Default(name) => write!(f, "built in, {name}"),

@@ -1,5 +1,4 @@
-//! Builds the manifest in one pass over all items, the index pass: lidars, other frames, and
-//! damage.
+//! The index pass: builds the manifest of a capture by reading all of its items.
 //!
 //! Captures have no index, so all headers of frames and packets must be read to open one.
 

@@ -12,16 +12,16 @@ pub(crate) const CAPTURE_CODES: &[&FindingCode] = &[
     &CLOCK_HOST,
     &CLOCK_NMEA,
     &CLOCK_ROLLOVER,
+    &DUPLICATE,
     &EMPTY,
     &FLAGS,
+    &FRAGMENTS,
     &HOURS,
     &OTHER_DATAGRAM,
     &OTHER_LIDAR,
     &OTHER_PROTOCOL,
-    &FRAGMENTS,
     &PRODUCT,
     &SHORT,
-    &DUPLICATE,
     &UNKNOWN_LINK,
     &WITHOUT_TIME,
 ];
@@ -58,12 +58,19 @@ pub(crate) static CLOCK_ROLLOVER: FindingCode = FindingCode::warning(
     "the dates in NMEA sentences are a multiple of 1024 weeks before those of the capture: \
      the week number of the GPS receiver has overflowed",
 );
+pub(crate) static DUPLICATE: FindingCode = FindingCode::note(
+    "capture.duplicate",
+    "packets of a capture are duplicated, e.g. by the mirror port of a switch: one of each \
+     is read",
+);
 pub(crate) static EMPTY: FindingCode =
     FindingCode::warning("capture.empty", "a capture has no packets of a lidar");
 pub(crate) static FLAGS: FindingCode = FindingCode::warning(
     "capture.flags",
     "datagrams have the length of data packets, but unknown block flags",
 );
+pub(crate) static FRAGMENTS: FindingCode =
+    FindingCode::error("capture.fragments", "fragmented datagrams are incomplete");
 pub(crate) static HOURS: FindingCode = FindingCode::note(
     "capture.hours",
     "packets without a container: times are those in the packets, from the hour of the first",
@@ -80,8 +87,6 @@ pub(crate) static OTHER_PROTOCOL: FindingCode = FindingCode::note(
     "capture.other.protocol",
     "frames of a capture have other protocols",
 );
-pub(crate) static FRAGMENTS: FindingCode =
-    FindingCode::error("capture.fragments", "fragmented datagrams are incomplete");
 pub(crate) static PRODUCT: FindingCode = FindingCode::warning(
     "capture.product",
     "data packets have an unknown product ID: they are not decoded to points",
@@ -89,11 +94,6 @@ pub(crate) static PRODUCT: FindingCode = FindingCode::warning(
 pub(crate) static SHORT: FindingCode = FindingCode::error(
     "capture.short",
     "frames are truncated by the snapshot length: the packets in them are lost",
-);
-pub(crate) static DUPLICATE: FindingCode = FindingCode::note(
-    "capture.duplicate",
-    "packets of a capture are duplicated, e.g. by the mirror port of a switch: one of each \
-     is read",
 );
 pub(crate) static UNKNOWN_LINK: FindingCode = FindingCode::warning(
     "capture.unknown_link",

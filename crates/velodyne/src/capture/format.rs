@@ -75,13 +75,13 @@ impl Format for Capture {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        Ok(Box::new(PcapSink::new(out, extracts, options)?))
+        Ok(Box::new(PcapSink::new(out, slices, options)?))
     }
 
-    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-        sink::unsupported_content(extract)
+    fn unsupported_content(&self, slice: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+        sink::unsupported_content(slice)
     }
 }

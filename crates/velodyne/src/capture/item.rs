@@ -209,11 +209,11 @@ impl Section {
     }
 
     fn word_at(&self, bytes: &[u8], offset: usize) -> Option<u32> {
-        let word_at = *bytes.get(offset..)?.first_chunk()?;
+        let word = *bytes.get(offset..)?.first_chunk()?;
         Some(if self.is_big_endian {
-            u32::from_be_bytes(word_at)
+            u32::from_be_bytes(word)
         } else {
-            u32::from_le_bytes(word_at)
+            u32::from_le_bytes(word)
         })
     }
 }

@@ -57,7 +57,7 @@ impl CaptureLog {
         log.with_late_blanking(lidar.keep_scan_start)
     }
 
-    /// Searches the log for sectors that its lidars blank only after its start.
+    /// Searches the log for sectors that its lidars blank only after the start of the log.
     fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
         let mut sectors = Vec::new();
         for (index, points) in self.format_state.points.iter().enumerate() {

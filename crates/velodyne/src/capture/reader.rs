@@ -370,8 +370,8 @@ fn lost_or_rejected(reason: RejectReason) -> ItemContent {
 /// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
 fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
     match ip::declared_udp(bytes, udp) {
-        Some((ports, len, payload_start))
-            if payload::may_be_lidar_packet(ports, len, payload_start) =>
+        Some((ports, len, payload))
+            if payload::may_be_lidar_packet(ports, len, payload) =>
         {
             ItemContent::Lost(truncation_reason(frame))
         }

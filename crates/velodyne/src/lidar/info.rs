@@ -17,7 +17,7 @@ pub(super) const FORMULA: &str = "formula";
 pub(super) const SCAN_START: &str = "scan_start";
 pub(super) const FIELD_OF_VIEW: &str = "field_of_view";
 pub(super) const CLOCK: &str = "lidar_clock";
-pub(super) const CALIBRATION_MISFIT: &str = "calibration_misfit";
+pub(super) const CALIBRATION_MISMATCH: &str = "calibration_mismatch";
 pub(super) const MODEL_CONFLICT: &str = "model_conflict";
 pub(super) const MODEL_WARNING: &str = "model_warning";
 pub(super) const PACKET_WARNING: &str = "packet_warning";
@@ -61,7 +61,7 @@ pub struct LidarInfo<'t> {
     /// The state of the lidar's own clock, as stated by its packets.
     pub clock: Option<ClockState>,
     /// Why no points can be computed with the calibration that the user set.
-    pub calibration_misfit: Option<&'t str>,
+    pub calibration_mismatch: Option<&'t str>,
     /// Observations that contradict the model.
     pub model_conflict: Option<&'t str>,
     /// A warning if the packets indicate a different model from the one that the user set.
@@ -91,7 +91,7 @@ impl<'t> LidarInfo<'t> {
             scan_start_deg: degrees.and_then(|text| text.parse().ok()).unwrap_or(0.0),
             field_of_view: get(FIELD_OF_VIEW),
             clock: get(CLOCK).and_then(|text| text.parse().ok()),
-            calibration_misfit: get(CALIBRATION_MISFIT),
+            calibration_mismatch: get(CALIBRATION_MISMATCH),
             model_conflict: get(MODEL_CONFLICT),
             model_warning: get(MODEL_WARNING),
             packet_warning: get(PACKET_WARNING),

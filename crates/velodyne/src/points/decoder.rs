@@ -16,7 +16,7 @@ use crate::{
     points::{
         block::point_buffer::{PARTIAL_SCANS, PointBuffer},
         options::{PointOptions, TimeSource},
-        packet_decoder::{MAX_PACKET_NANOS, MIN_PACKET_NANOS, PacketTime},
+        packet_time::{MAX_PACKET_TIME_NANOS, MIN_PACKET_TIME_NANOS, PacketTime},
         return_modes::ModeDecoders,
         scans::{
             index::{ScanIndex, ScanNumbers},
@@ -94,7 +94,7 @@ impl PointDecoder {
         let headers = packet.headers();
         let micros = headers.tail.micros;
         let nanos = self.time.nanos(self.sensor.model, record_nanos, micros);
-        let nanos = nanos.clamp(MIN_PACKET_NANOS, MAX_PACKET_NANOS);
+        let nanos = nanos.clamp(MIN_PACKET_TIME_NANOS, MAX_PACKET_TIME_NANOS);
         let packet_time = PacketTime { offset: record.offset, record_nanos, nanos };
         let start_row = self.points.rows();
         let decoder = self.decoders.decoder_for(&headers);

@@ -25,6 +25,7 @@ use crate::{
             timing::{Timing, angle_between},
         },
         options::{Axes, Formula, PointOptions},
+        packet_time::{PacketTime, add_delay},
         rotation::packet_rotation::PacketRotation,
         scans::{
             index::ScanNumbers,
@@ -59,23 +60,6 @@ pub(super) struct PacketDecoder {
     /// The first azimuth and the rotation rate of the previous packet, which
     /// velodyne_decoder uses for the VLS-128.
     previous_packet: Option<(u16, f64)>,
-}
-
-/// The range of the times of packets. One second is left up to the limits of the type, so
-/// that the times of firings do not exceed them.
-pub(super) const MIN_PACKET_NANOS: i64 = i64::MIN + 1_000_000_000;
-pub(super) const MAX_PACKET_NANOS: i64 = i64::MAX - 1_000_000_000;
-
-/// The position and the times of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PacketTime {
-    /// The offset of its record.
-    pub(super) offset: u64,
-    /// The time of its record.
-    pub(super) record_nanos: i64,
-    /// The time of the packet from the selected time source, between [`MIN_PACKET_NANOS`] and
-    /// [`MAX_PACKET_NANOS`].
-    pub(super) nanos: i64,
 }
 
 /// A call of [`PacketDecoder::add_packet`] that is compiled for the instruction set of
@@ -229,7 +213,7 @@ impl PacketDecoder {
         // Look up all azimuths together, so that memory latency occurs only once.
         let block_sin_cos = azimuths.map(|azimuth| self.sin_cos_table.sin_cos(azimuth));
         for block in 0..self.layout.used_blocks {
-            scan += u32::from(packet_scans.begins[block]);
+            scan = scan.saturating_add(u32::from(packet_scans.begins[block]));
             let block_return = self.layout.block_returns[block];
             let partner_returns =
                 block_return.partner.and_then(|partner| returns.get(partner)).copied();
@@ -239,13 +223,14 @@ impl PacketDecoder {
             }
             let azimuth = azimuths[block];
             if self.azimuth_model == AzimuthModel::PerBlock {
-                self.block_returns.azimuth_deg.same = Some(f32::from(azimuth) / 100.0);
+                self.block_returns.azimuth_deg.common =
+                    Some(f32::from(azimuth) / 100.0);
             } else if let Some(azimuth_steps) = &self.azimuth_steps {
                 self.firing_azimuths.set_stepped(
                     self.sin_cos_table,
                     azimuth_steps,
                     block,
-                    &mut self.block_returns.azimuth_deg.each,
+                    &mut self.block_returns.azimuth_deg.per_channel,
                 );
             } else {
                 self.firing_azimuths.set_rotating(
@@ -255,7 +240,7 @@ impl PacketDecoder {
                     rate,
                     &self.timing,
                     block,
-                    &mut self.block_returns.azimuth_deg.each,
+                    &mut self.block_returns.azimuth_deg.per_channel,
                 );
             }
             if points.has_coordinates() {
@@ -363,7 +348,7 @@ impl PacketDecoder {
         let block_returns = &mut self.block_returns;
         block_returns.return_mask =
             simd.deinterleave(returns, &mut self.raw, &mut block_returns.intensity);
-        block_returns.return_type.same =
+        block_returns.return_type.common =
             Some(if block_return.is_last { LAST } else { STRONGEST });
         if let Some(partner_returns) = partner_returns {
             self.select_dual_returns(returns, partner_returns, block_return.is_last);
@@ -380,11 +365,11 @@ impl PacketDecoder {
     ) {
         let ignores_intensity = self.options.formula == Formula::VelodyneDecoder;
         let block_returns = &mut self.block_returns;
-        block_returns.return_type.same = None;
+        block_returns.return_type.common = None;
         let pairs =
             returns.as_chunks::<3>().0.iter().zip(partner_returns.as_chunks::<3>().0);
         for ((channel, (this, partner)), return_type) in
-            (0_u32..).zip(pairs).zip(&mut block_returns.return_type.each)
+            (0_u32..).zip(pairs).zip(&mut block_returns.return_type.per_channel)
         {
             let is_same = this[..2] == partner[..2]
                 && (ignores_intensity || this[2] == partner[2]);
@@ -462,22 +447,15 @@ impl PacketDecoder {
         let is_before =
             |nanos: f64| (nanos - azimuth_nanos) * rate.exact < angle_to_start;
         if rate.exact <= 0.0 || is_far || is_before(firing_nanos[CHANNELS - 1]) {
-            self.block_returns.scan.same = Some(scan);
+            self.block_returns.scan.common = Some(scan);
             return;
         }
-        self.block_returns.scan.same = None;
-        let firings = self.block_returns.scan.each.iter_mut().zip(firing_nanos);
+        self.block_returns.scan.common = None;
+        let firings = self.block_returns.scan.per_channel.iter_mut().zip(firing_nanos);
         for (firing_scan, nanos) in firings {
-            *firing_scan = scan + u32::from(!is_before(*nanos));
+            *firing_scan = scan.saturating_add(u32::from(!is_before(*nanos)));
         }
     }
-}
-
-/// Returns the time `nanos` of a packet plus the `delay` of a block. The result stays far
-/// enough from the limits of the type that the times of firings can be added.
-fn add_delay(nanos: i64, delay: f64) -> i64 {
-    let delayed = nanos.saturating_add(delay.round() as i64);
-    delayed.clamp(MIN_PACKET_NANOS, MAX_PACKET_NANOS)
 }
 
 /// Computes the positions of the returns of a bank. `azimuth_sin_cos` returns the sine

@@ -47,7 +47,7 @@ impl VelCursor {
         margin: TimeMargin,
     ) -> Self {
         let at = scanner.position();
-        let damage_cursor = DamagedRangeCursor::new(&format_state.gaps, at);
+        let damage_cursor = DamagedRangeCursor::new(&format_state.damage, at);
         let classifier = MessageClassifier { size_field: format_state.size_field, end };
         let message_times_of_points = margin.extend(selection.time);
         let reader = MessageReader {
@@ -82,7 +82,7 @@ impl MessageReader {
         unscanned: &[u8],
         scanned_len: usize,
     ) -> ScanStep {
-        if let Some(damaged) = self.damage_cursor.step(&self.format_state.gaps, at) {
+        if let Some(damaged) = self.damage_cursor.step(&self.format_state.damage, at) {
             return damaged;
         }
         let skip = ScanStep::Whole { len: unscanned.len().max(1) };

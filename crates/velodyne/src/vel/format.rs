@@ -74,22 +74,22 @@ impl Format for Vel {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         let out = BufWriter::with_capacity(64 << 10, out);
-        if extracts.iter().any(import_packets::can_import) {
-            Ok(Box::new(PacketImporter::new(out, extracts, options)?))
+        if slices.iter().any(import_packets::can_import) {
+            Ok(Box::new(PacketImporter::new(out, slices, options)?))
         } else {
-            Ok(Box::new(VelSink::new(out, extracts, options)?))
+            Ok(Box::new(VelSink::new(out, slices, options)?))
         }
     }
 
-    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-        if extract.manifest.format == FORMAT_NAME {
+    fn unsupported_content(&self, slice: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+        if slice.manifest.format == FORMAT_NAME {
             Vec::new()
         } else {
-            import_packets::unsupported_content(extract)
+            import_packets::unsupported_content(slice)
         }
     }
 }

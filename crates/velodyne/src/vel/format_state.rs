@@ -26,7 +26,8 @@ pub(crate) struct FormatState {
     /// Whether a mark ends the messages.
     pub(crate) has_end_mark: bool,
     /// The damaged ranges, in the order of the file.
-    pub(crate) gaps: Vec<Damage>,
+    #[serde(rename = "gaps")]
+    pub(crate) damage: Vec<Damage>,
     /// The validity byte of the messages whose packets are decoded to points.
     pub(crate) valid: u8,
     /// The broken messages of packets, in the order of the file.

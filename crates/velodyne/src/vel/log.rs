@@ -58,7 +58,7 @@ impl VelLog {
         log.with_late_blanking(lidar.keep_scan_start)
     }
 
-    /// Searches the whole log for a sector that its lidar blanks later than at the start.
+    /// Searches the log for a sector that its lidar blanks only after the start of the log.
     fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
         let (Some(topic), Some(lidar)) =
             (self.format_state.points, &self.format_state.lidar)
@@ -225,7 +225,7 @@ impl Log for VelLog {
             state.broken.get(range).unwrap_or_default()
         });
         manifest.format_state = Manifest::encode_state(&FormatState {
-            gaps: damage_within(&state.gaps, parts),
+            damage: damage_within(&state.damage, parts),
             broken: broken.copied().collect(),
             topics: kinds.collect(),
             points: state.points.and_then(|points| topics.position(points)),

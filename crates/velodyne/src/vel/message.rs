@@ -1,4 +1,4 @@
-//! The fields of the messages, except those with packets.
+//! The fields of all messages except those with packets.
 //!
 //! ```text
 //! OBDDataM    speed i32 km/h | engine speed i32 1/min | unused f32 | unused i32

@@ -70,13 +70,13 @@ pub(super) fn inputs(args: &MergeArgs) -> Result<Vec<MergeInput>> {
 /// Returns the correction of the clock of each of `files`.
 fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrection>> {
     let mut all = vec![ClockCorrection::default(); files.len()];
-    let twice =
+    let duplicate_error =
         |option: &str| Error::invalid_request(format!("{option}: it is stated twice"));
     for Offset { name, nanos } in &args.offsets {
         let option = format!("--offset {name}");
         if correction(files, &mut all, name, &option)?.offset.replace(*nanos).is_some()
         {
-            return Err(twice(&option));
+            return Err(duplicate_error(&option));
         }
     }
     for Drift { name, ppm, reference } in &args.drifts {
@@ -84,7 +84,7 @@ fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrectio
         let reference = reference.map(Timestamp::from_nanos);
         let drift = ClockDrift { ppm: *ppm, reference };
         if correction(files, &mut all, name, &option)?.drift.replace(drift).is_some() {
-            return Err(twice(&option));
+            return Err(duplicate_error(&option));
         }
     }
     let mut references = Vec::new();
@@ -100,7 +100,8 @@ fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrectio
         if correction.offset.replace(found.offset_ns).is_some()
             || correction.drift.is_some()
         {
-            return Err(twice(&format!("{option}: the clock of {}", found.b.file)));
+            let option = format!("{option}: the clock of {}", found.b.file);
+            return Err(duplicate_error(&option));
         }
         correction.is_aligned = true;
         if found.drift_known {

@@ -35,9 +35,9 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
         }
         let mut label = topic.label().into_owned();
         let lidar = LidarInfo::from_topic(topic);
-        let misfit = lidar.as_ref().and_then(|lidar| lidar.calibration_misfit);
-        if let Some(misfit) = misfit {
-            blocks.push(Block::Text(format!("{label}: not shown: {misfit}")));
+        let mismatch = lidar.as_ref().and_then(|lidar| lidar.calibration_mismatch);
+        if let Some(mismatch) = mismatch {
+            blocks.push(Block::Text(format!("{label}: not shown: {mismatch}")));
             continue;
         }
         if let Some(scan) = FirstScan::read(log, id, time)? {

@@ -69,7 +69,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let counter = ProgressCounter::for_bytes(session, name, manifest.bytes);
     let progress = |bytes| counter.add(bytes);
     // A strict request fails before the new log has its name.
-    let written = new.write(&[copy.extract()], &copy.options, |sink| {
+    let written = new.write(&[copy.slice()], &copy.options, |sink| {
         let (records, damage) = copy.write(sink, &progress)?;
         losses.add(manifest, &copy.topics, &damage);
         losses.check(*strictness)?;
@@ -213,9 +213,9 @@ impl LogCopy {
                 (log, Selection { topics: topics.clone(), time })
             }
         };
-        let mut extract = LogSlice { manifest: translated.manifest(), selection };
-        warnings.extend(log_writer::remove_unsupported(format, &mut extract));
-        let selection = extract.selection;
+        let mut slice = LogSlice { manifest: translated.manifest(), selection };
+        warnings.extend(log_writer::remove_unsupported(format, &mut slice));
+        let selection = slice.selection;
         Ok(Self {
             topics,
             format,
@@ -229,7 +229,7 @@ impl LogCopy {
     }
 
     /// Returns the source log and the selection of records for the new log.
-    pub(crate) fn extract(&self) -> LogSlice<'_> {
+    pub(crate) fn slice(&self) -> LogSlice<'_> {
         let (manifest, selection) =
             (self.translated.manifest(), self.selection.clone());
         LogSlice { manifest, selection }

@@ -268,7 +268,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Matches with about this `offset`, which may be off by `limit`, and improves it.
+    /// Matches photos and shots within `limit`. The offset is refined first: it becomes the median of
+    /// the differences between those that match within twice the limit with `offset`. All times are
+    /// in nanoseconds.
     fn with_refined_offset(
         taken: &[i64],
         times: &[i64],

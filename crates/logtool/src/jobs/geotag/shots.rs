@@ -128,18 +128,18 @@ impl Shots {
             let number = |field: &str| table.number(field, row);
             let recorded = position(number("lat"), number("lon"), number("alt"));
             let recorded = recorded.map(|position| (position, topic));
-            let found = recorded.or_else(|| {
-                let found =
+            let position_and_topic = recorded.or_else(|| {
+                let interpolated =
                     |track: &Track| Some((track.position_at(time_ns)?, track.topic));
-                tracks.iter().find_map(found)
+                tracks.iter().find_map(interpolated)
             });
             let q = ["q[0]", "q[1]", "q[2]", "q[3]"].map(number);
             Shot {
                 time_ns,
                 utc_ns,
                 sequence: table.number("seq", row) as u32,
-                position: found.map(|(position, _)| position),
-                position_topic: found.map(|(_, topic)| topic),
+                position: position_and_topic.map(|(position, _)| position),
+                position_topic: position_and_topic.map(|(_, topic)| topic),
                 direction_deg: heading(q),
             }
         };

@@ -97,9 +97,9 @@ pub(super) fn offsets(
     Ok(offsets)
 }
 
-/// Increases `offsets` if records are before 1970, because files cannot store such times. The new
-/// common clock is the Unix time of a log that has it, if the common clock is not Unix time yet.
-/// Otherwise all offsets are increased by the same number of whole seconds.
+/// Increases `offsets` if records are before 1970, because files cannot store such times. If the
+/// common clock is not Unix time, and a log with a stated offset has a UTC reference, Unix time
+/// becomes the common clock. Otherwise all offsets are increased by the same number of whole seconds.
 ///
 /// # Errors
 /// If the request states the offset of every log, or that of one log while others keep Unix

@@ -76,14 +76,14 @@ impl LogWriter {
         Ok(Self { file, outputs })
     }
 
-    /// Calls `fill` to write `extracts`, and completes the log.
+    /// Calls `fill` to write `slices`, and completes the log.
     pub fn write<T>(
         self,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, WrittenLog)> {
-        let (done, mut log) = self.file.write(extracts, options, fill)?;
+        let (done, mut log) = self.file.write(slices, options, fill)?;
         let files = self.outputs.commit()?;
         if !self.outputs.is_stdout() {
             log.bytes = files.iter().map(|(_, len)| len).sum();
@@ -103,20 +103,20 @@ impl LogFile {
         Ok(Self { staged, format })
     }
 
-    /// Calls `fill` to write `extracts`. Returns the size of the log if it was written in order,
+    /// Calls `fill` to write `slices`. Returns the size of the log if it was written in order,
     /// and remarks.
     pub fn write<T>(
         self,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, WrittenLog)> {
         let mut out = BackgroundWriter::new(self.staged);
         let mut sink =
-            self.format.format().writer(Box::new(&mut out), extracts, options)?;
+            self.format.format().writer(Box::new(&mut out), slices, options)?;
         let done = fill(&mut *sink)?;
         let mut remarks = sink.remarks();
-        remarks.extend(not_encrypted(self.format, extracts));
+        remarks.extend(not_encrypted(self.format, slices));
         sink.finish()?;
         let staged = out.finish()?;
         let bytes = staged.position();
@@ -125,20 +125,17 @@ impl LogFile {
     }
 }
 
-/// Removes from `extract` what a log of `format` cannot hold, and returns a remark for each.
-pub fn remove_unsupported(
-    format: LogFormat,
-    extract: &mut LogSlice<'_>,
-) -> Vec<String> {
-    let unsupported = format.format().unsupported_content(extract);
+/// Removes from `slice` what a log of `format` cannot hold, and returns a remark for each.
+pub fn remove_unsupported(format: LogFormat, slice: &mut LogSlice<'_>) -> Vec<String> {
+    let unsupported = format.format().unsupported_content(slice);
     if unsupported.iter().any(|content| content.topic.is_some()) {
         let unheld: TopicSet =
             unsupported.iter().filter_map(|content| content.topic).collect();
         let is_held = |id: TopicId| !unheld.contains(id);
-        let selected = &extract.selection.topics;
-        let ids = extract.manifest.topics().map(|(id, _)| id);
+        let selected = &slice.selection.topics;
+        let ids = slice.manifest.topics().map(|(id, _)| id);
         let kept = ids.filter(|id| selected.contains(*id) && is_held(*id));
-        extract.selection.topics = kept.collect();
+        slice.selection.topics = kept.collect();
     }
     unsupported
         .iter()
@@ -273,14 +270,14 @@ fn named_kind(
     }
 }
 
-/// Returns a remark if one of `extracts` is encrypted and the new log has another `format`. A
+/// Returns a remark if one of `slices` is encrypted and the new log has another `format`. A
 /// log of the same format has such a remark itself.
-fn not_encrypted(format: LogFormat, extracts: &[LogSlice<'_>]) -> Option<String> {
-    let is_encrypted = |extract: &LogSlice<'_>| {
-        let manifest = extract.manifest;
+fn not_encrypted(format: LogFormat, slices: &[LogSlice<'_>]) -> Option<String> {
+    let is_encrypted = |slice: &LogSlice<'_>| {
+        let manifest = slice.manifest;
         LogFormat::from_manifest(manifest) != Some(format)
             && EncryptionInfo::from_manifest(manifest).is_some()
     };
     let remark = "the new log is not encrypted, though the input is";
-    extracts.iter().any(is_encrypted).then(|| remark.to_owned())
+    slices.iter().any(is_encrypted).then(|| remark.to_owned())
 }

@@ -16,7 +16,7 @@ pub(super) struct ReplayTopic {
     pub(super) name: &'static str,
     /// Whether all instances are replayed; of the others, only the first one is.
     pub(super) has_instances: bool,
-    pub(super) need: Requirement,
+    pub(super) requirement: Requirement,
 }
 
 /// The condition under which a log should have a topic.
@@ -31,19 +31,23 @@ pub(super) enum Requirement {
 }
 
 const fn always(name: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: false, need: Requirement::Always }
+    ReplayTopic { name, has_instances: false, requirement: Requirement::Always }
 }
 
 const fn one(name: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: false, need: Requirement::IfPresent }
+    ReplayTopic { name, has_instances: false, requirement: Requirement::IfPresent }
 }
 
 const fn several(name: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: true, need: Requirement::IfPresent }
+    ReplayTopic { name, has_instances: true, requirement: Requirement::IfPresent }
 }
 
 const fn unless_in_imu(name: &'static str, field: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: false, need: Requirement::UnlessInImu(field) }
+    ReplayTopic {
+        name,
+        has_instances: false,
+        requirement: Requirement::UnlessInImu(field),
+    }
 }
 
 /// All topics of a replay.

@@ -91,7 +91,8 @@ impl<M> DecodeWorker<M> {
     }
 
     /// Adds all rows to the value, in the order of the records. After the rows of each record,
-    /// `take` may consume the value; returns whether to continue.
+    /// `take` may consume the value, and returns whether to continue. Returns whether `take` always
+    /// returned true.
     pub(super) fn make(
         &mut self,
         add_row: &AddRow<M>,

@@ -128,7 +128,7 @@ pub(super) fn rows(
     };
     let topic_info = self::topic(topic, &rows.type_name, &rows.files);
     let encode = move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
-        rows.put(batch, row, out);
+        rows.append_message(batch, row, out);
         true
     };
     Ok(Ok(translate_columns(log, id, Columns::default(), topic_info, encode)))

@@ -87,9 +87,10 @@ impl GrowingLog {
             .with_context(|| opened.input.name.clone())?;
         let OpenLog { input, log } = opened;
         let mut manifest = log.manifest().clone();
-        let unfinished = incomplete_message_start(&manifest.damage, manifest.bytes);
-        manifest.damage.retain(|damage| Some(damage.bytes.start) != unfinished);
-        let offset = unfinished.unwrap_or(manifest.bytes);
+        let incomplete_start =
+            incomplete_message_start(&manifest.damage, manifest.bytes);
+        manifest.damage.retain(|damage| Some(damage.bytes.start) != incomplete_start);
+        let offset = incomplete_start.unwrap_or(manifest.bytes);
         let (name, len) = (input.name.clone(), manifest.bytes);
         let log = UlogLog::open_with_manifest(
             input.source.clone(),
@@ -106,10 +107,10 @@ impl GrowingLog {
 
     /// Returns `found` without the incomplete message at the end of the opened log.
     pub fn without_incomplete_message(&self, found: &[Damage]) -> Vec<Damage> {
-        let is_unfinished = |damage: &&Damage| {
+        let is_incomplete = |damage: &&Damage| {
             damage.kind == DamageKind::Truncated && damage.bytes.start >= self.offset
         };
-        found.iter().filter(|damage| !is_unfinished(damage)).cloned().collect()
+        found.iter().filter(|damage| !is_incomplete(damage)).cloned().collect()
     }
 
     /// Returns the length of the part of the file that was read.

@@ -17,7 +17,7 @@ impl PointCloud<'_> {
     }
 
     /// Appends the encoded message to `out`, with an identity pose: the points are not transformed.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         append_timestamp(out, 1, self.nanos);
         append_unless_empty(out, 2, self.frame_id);
         append_sized(out, 3, |out| {
@@ -25,13 +25,15 @@ impl PointCloud<'_> {
             append_sized(out, 2, |out| append_doubles(out, &[0.0, 0.0, 0.0, 1.0]));
         });
         append_fixed32(out, 4, self.stride);
-        self.fields.iter().for_each(|field| append_sized(out, 5, |out| field.put(out)));
+        self.fields
+            .iter()
+            .for_each(|field| append_sized(out, 5, |out| field.encode(out)));
         append_unless_empty(out, 6, self.data);
     }
 }
 
 impl PackedField<'_> {
-    fn put(&self, out: &mut Vec<u8>) {
+    fn encode(&self, out: &mut Vec<u8>) {
         append_unless_empty(out, 1, self.name);
         append_fixed32(out, 2, self.offset);
         append_number(out, 3, self.kind);
@@ -45,7 +47,7 @@ impl CompressedImage<'_> {
     }
 
     /// Appends the encoded message to `out`.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         append_timestamp(out, 1, self.nanos);
         append_unless_empty(out, 2, self.data);
         append_unless_empty(out, 3, self.format);
@@ -60,7 +62,7 @@ impl PixelImage<'_> {
     }
 
     /// Appends the encoded message to `out`.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut Vec<u8>) {
         append_timestamp(out, 1, self.nanos);
         append_fixed32(out, 2, self.width);
         append_fixed32(out, 3, self.height);

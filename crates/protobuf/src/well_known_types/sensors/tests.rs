@@ -50,7 +50,7 @@ fn messages_have_the_bytes_of_the_python_package() {
     let pose = b"\x1a\x0d\x0a\0\x12\x09\x21\0\0\0\0\0\0\xf0\x3f";
     let (head, rest) = CLOUD.split_at(11);
     let mut bytes = Vec::new();
-    PointCloud::parse(CLOUD).unwrap().put(&mut bytes);
+    PointCloud::parse(CLOUD).unwrap().encode(&mut bytes);
     assert_eq!(bytes, [head, pose, rest].concat());
 
     bytes.clear();
@@ -61,7 +61,7 @@ fn messages_have_the_bytes_of_the_python_package() {
         translation: [1.0, 2.0, 3.0],
         rotation: [0.5, -0.5, 0.25, 1.0],
     };
-    transform.put(&mut bytes);
+    transform.encode(&mut bytes);
     let from_python = b"\x0a\x11\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\xff\x93\xeb\
         \xdc\x03\x12\x05world\x1a\x04base\x22\x1b\x09\0\0\0\0\0\0\xf0\x3f\x11\0\0\0\0\0\0\0\x40\
         \x19\0\0\0\0\0\0\x08\x40\x2a\x24\x09\0\0\0\0\0\0\xe0\x3f\x11\0\0\0\0\0\0\xe0\xbf\

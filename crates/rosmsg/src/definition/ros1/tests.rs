@@ -17,9 +17,9 @@ fn every_debian_definition_keeps_its_sum_via_ros2() {
         }
         let ros1 = Definition::parse(&type_name, &text).unwrap();
         let (name, text) = (ros1.ros2_name(), ros1.ros2_text().unwrap());
-        let back = Definition::ros1_from_ros2(&name, &text).unwrap();
-        assert_eq!(back.name(), type_name);
-        assert_eq!(back.md5sum().unwrap(), sum, "{type_name}");
+        let converted = Definition::ros1_from_ros2(&name, &text).unwrap();
+        assert_eq!(converted.name(), type_name);
+        assert_eq!(converted.md5sum().unwrap(), sum, "{type_name}");
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn is_marker<'f>(
     name == NAME && fields.into_iter().eq(FIELDS)
 }
 
-/// The fields that ROS 2 adds, each after the field before it.
+/// The fields that ROS 2 adds: the name of the preceding field, and the name of the added field.
 const ADDED: [(&str, &str); 4] = [
     ("colors", "texture_resource"),
     ("texture_resource", "texture"),

@@ -50,7 +50,7 @@ fn is_valid_upper(name: &str) -> bool {
         && has_valid_parts(name, is_allowed)
 }
 
-/// Returns whether all characters are allowed, and each `_` is between two others.
+/// Returns whether all characters are allowed, and each `_` is between two other characters.
 fn has_valid_parts(name: &str, is_allowed: impl Fn(char) -> bool) -> bool {
     name.chars().all(is_allowed) && !name.contains("__") && !name.ends_with('_')
 }

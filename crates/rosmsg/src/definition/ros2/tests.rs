@@ -244,6 +244,6 @@ fn types_with_another_name_in_ros2_are_renamed_everywhere() {
     assert_eq!(other.ros2_name(), "rosgraph_msgs/msg/Log");
     let log = Definition::by_name("rosgraph_msgs/Log").unwrap();
     let text = log.ros2_text().unwrap();
-    let back = Definition::ros1_from_ros2("rcl_interfaces/msg/Log", &text).unwrap();
-    assert_eq!(back, log);
+    let ros1 = Definition::ros1_from_ros2("rcl_interfaces/msg/Log", &text).unwrap();
+    assert_eq!(ros1, log);
 }

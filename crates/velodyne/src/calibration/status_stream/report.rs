@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     calibration::{
-        laser::{Calibration, Laser, Origin, format_ranges},
+        laser::{Calibration, Laser, Origin, format_lasers, format_ranges},
         status_stream::{
             laser_values::{self, LaserValues},
             value_votes::{VALUES, VALUES_PER_CYCLE},
@@ -128,8 +128,8 @@ impl StreamReport {
         let implausible = if self.implausible.is_empty() {
             String::new()
         } else {
-            let numbers = format_ranges(&self.implausible);
-            format!("; implausible values were sent for lasers {numbers}")
+            let lasers = format_lasers(&self.implausible);
+            format!("; implausible values were sent for {lasers}")
         };
         Some(format!(
             "the status bytes lack calibration values for {count} of \

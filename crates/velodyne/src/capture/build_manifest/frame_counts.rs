@@ -65,7 +65,7 @@ impl FrameCounts {
         insert(MetadataKey::Packets.name(), self.data_packets);
         insert("position_packets", self.position_packets);
         if self.fragments > 0 {
-            insert("pieces", self.fragments);
+            insert("fragments", self.fragments);
         }
         let mut other_lidar_frames = 0;
         for (reason, (count, _)) in &self.rejected {
@@ -135,17 +135,17 @@ impl RejectReason {
 
     fn metadata_key(self) -> &'static str {
         match self {
-            Self::Short => "short_captures",
+            Self::Short => "truncated_frames",
             Self::Broken => "broken_packets",
-            Self::Hidden => "hidden_packets",
-            Self::Corrupted => "marred_packets",
+            Self::Hidden => "unreachable_packets",
+            Self::Corrupted => "corrupted_packets",
             Self::WrongFlags => "packets_with_wrong_flags",
             Self::Zeros => "zeroed_packets",
             Self::Checksum => "packets_with_wrong_checksums",
             Self::OtherLidar(_) => OTHER_LIDARS,
             Self::OtherDatagram => "other_datagrams",
             Self::OtherProtocol => "other_protocols",
-            Self::Duplicate => "packets_that_came_twice",
+            Self::Duplicate => "duplicate_packets",
             Self::UnknownLink => "unknown_links",
         }
     }

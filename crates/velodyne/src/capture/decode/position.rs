@@ -4,7 +4,7 @@
 //! ```text
 //!  14   motion data of an HDL-32E, see [`motion`](super::motion)
 //! 198   time u32, us past the hour
-//! 202   pulse u8, of each second: 0 absent, 1 synchronizing, 2 locked, 3 error
+//! 202   state of the pulse per second u8: 0 absent, 1 synchronizing, 2 locked, 3 error
 //! 206   a sentence of NMEA 0183: $GPRMC or $GPGGA, ended by a line break or NUL
 //! ```
 //! (VLP-16 manual 63-9243, 9.4.2.) 512 bytes.

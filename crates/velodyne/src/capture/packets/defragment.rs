@@ -235,8 +235,8 @@ impl IncompleteDatagram {
         let first = self.fragments.iter().find(|(offset, _)| *offset == 0);
         let header =
             first.and_then(|(_, bytes)| ip::declared_udp(bytes, 0..bytes.len()));
-        if let Some((ports, len, payload_start)) = header {
-            return payload::may_be_lidar_packet(ports, len, payload_start);
+        if let Some((ports, len, payload)) = header {
+            return payload::may_be_lidar_packet(ports, len, payload);
         }
         let lengths = [DATA_BYTES, payload::POSITION_BYTES].map(|len| len + UDP_HEADER);
         let ends =

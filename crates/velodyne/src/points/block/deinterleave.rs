@@ -5,7 +5,7 @@ use crate::{
     points::block::laser_bank::{PaddedPerChannel, PerChannel},
 };
 
-/// An implementation for one instruction set.
+/// Separates the distances and intensities of returns with one instruction set.
 pub(crate) trait Deinterleave: Copy {
     /// Writes the distances of `returns` to `raw`, and their intensities to `intensities`.
     /// Returns a bit mask of the channels with a distance, with the first channel in the

@@ -50,7 +50,8 @@ pub(crate) struct BankCoefficients {
     pub(crate) geometries: Vec<LaserGeometry>,
 }
 
-/// The angles and corrections of one laser, in metres.
+/// The sines and cosines of the angles of one laser, and its corrections and offsets in
+/// metres.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaserGeometry {
     pub(crate) sin_rotation: f64,

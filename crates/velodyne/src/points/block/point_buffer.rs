@@ -114,9 +114,9 @@ impl BlockReturns {
             intensity: [0; PADDED],
             calibrated_intensity: [0.0; PADDED],
             distance: [0.0; PADDED],
-            azimuth_deg: ChannelValues { same: None, each: [0.0; PADDED] },
-            return_type: ChannelValues { same: None, each: [0; PADDED] },
-            scan: ChannelValues { same: None, each: [0; PADDED] },
+            azimuth_deg: ChannelValues { common: None, per_channel: [0.0; PADDED] },
+            return_type: ChannelValues { common: None, per_channel: [0; PADDED] },
+            scan: ChannelValues { common: None, per_channel: [0; PADDED] },
         }
     }
 }

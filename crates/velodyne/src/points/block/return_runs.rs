@@ -9,9 +9,9 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelValues<T> {
     /// The value of all channels, if they are equal.
-    pub(crate) same: Option<T>,
+    pub(crate) common: Option<T>,
     /// The value of each channel otherwise.
-    pub(crate) each: PaddedPerChannel<T>,
+    pub(crate) per_channel: PaddedPerChannel<T>,
 }
 
 /// The runs of consecutive channels with returns.
@@ -115,12 +115,12 @@ pub(crate) fn append_values<T: Copy>(
     runs: &ReturnRuns,
     values: &ChannelValues<T>,
 ) {
-    let Some(same) = values.same else {
-        return append_runs(column, runs, &values.each);
+    let Some(common) = values.common else {
+        return append_runs(column, runs, &values.per_channel);
     };
     if let Some(column) = column {
         let end = column.len() + runs.returns;
-        column.extend_from_slice(&[same; CHANNELS]);
+        column.extend_from_slice(&[common; CHANNELS]);
         column.truncate(end);
     }
 }

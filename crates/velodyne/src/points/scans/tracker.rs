@@ -29,7 +29,7 @@ const MAX_BACKWARD_STEP: u16 = 200;
 const MAX_SWAPPED_PACKETS: i64 = 4;
 
 /// The maximum angle from the scan start to the first block of a complete scan, in
-/// hundredths of a degree. The step between firings may be a lower limit.
+/// hundredths of a degree. If the step between firings is smaller, it is the limit instead.
 const MAX_FIRST_ANGLE: u16 = 100;
 
 /// The maximum angle from a block to the scan start at which the block may have firings

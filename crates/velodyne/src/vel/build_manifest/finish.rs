@@ -69,7 +69,7 @@ impl ManifestBuilder {
             index,
             messages: (self.start.at, self.messages_end),
             has_end_mark: self.has_end_mark,
-            gaps: self.damage,
+            damage: self.damage,
             valid: self.stats.valid_byte(),
             broken: self.broken,
             topics: self.topics,

@@ -80,19 +80,20 @@ pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
 
 /// Detects the encoding of an image of `len` bytes that starts with `data`.
 fn encoding(header: &ImageHeader, data: &[u8], len: usize) -> &'static str {
-    let has_size = header.width > 0 && header.height > 0;
     if is_jpeg(data) {
-        "jpeg"
-    } else if header.is_compressed != 0 || !has_size {
-        UNKNOWN
+        return "jpeg";
+    }
+    if header.is_compressed != 0 || header.width <= 0 || header.height <= 0 {
+        return UNKNOWN;
+    }
+    let len = len as i64;
+    let pixels = i64::from(header.width) * i64::from(header.height);
+    if len == pixels {
+        "mono8"
+    } else if pixels.checked_mul(3) == Some(len) {
+        "rgb8"
     } else {
-        let len = len as i64;
-        let pixels = i64::from(header.width) * i64::from(header.height);
-        match len {
-            _ if len == pixels => "mono8",
-            _ if pixels.checked_mul(3) == Some(len) => "rgb8",
-            _ => UNKNOWN,
-        }
+        UNKNOWN
     }
 }
 
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_size_is_no_size_of_pixels() {
+    fn uncompressed_image_with_a_negative_size_has_an_unknown_encoding() {
         let header = ImageHeader { width: -2, height: -2, ..header(0) };
         assert_eq!(encoding(&header, &[0; 4], 4), "unknown");
     }

@@ -55,17 +55,17 @@ pub(crate) struct PacketImporter<W> {
 }
 
 impl<W: Write + Seek> PacketImporter<W> {
-    /// Starts a log in `out` with the selected packets of the only element of `extracts`.
+    /// Starts a log in `out` with the selected packets of the only element of `slices`.
     ///
     /// # Errors
-    /// `Unsupported` unless there is exactly one extract with exactly one lidar, if
+    /// `Unsupported` unless there is exactly one slice with exactly one lidar, if
     /// packets have no time, or for `options` that the format does not support.
     pub(crate) fn new(
         out: W,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        let [LogSlice { manifest, selection }] = extracts else {
+        let [LogSlice { manifest, selection }] = slices else {
             return Err(unsupported(
                 "cannot write several logs as one .vel log; merge them first",
             ));
@@ -150,22 +150,22 @@ fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
         }
 }
 
-/// Returns whether `extract` has packets that can be imported.
-pub(crate) fn can_import(extract: &LogSlice<'_>) -> bool {
-    let manifest = extract.manifest;
+/// Returns whether `slice` has packets that can be imported.
+pub(crate) fn can_import(slice: &LogSlice<'_>) -> bool {
+    let manifest = slice.manifest;
     manifest.topics.iter().any(|topic| is_packets(manifest, topic))
 }
 
-/// Returns the selected topics of `extract` that a `.vel` log cannot contain. The result
+/// Returns the selected topics of `slice` that a `.vel` log cannot contain. The result
 /// is empty if there are no packets, because `new` reports that as an error.
-pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-    if !can_import(extract) {
+pub(crate) fn unsupported_content(slice: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+    if !can_import(slice) {
         return Vec::new();
     }
-    let topics = extract.manifest.topics().filter(|(id, topic)| {
+    let topics = slice.manifest.topics().filter(|(id, topic)| {
         topic.origin == TopicOrigin::Logged
-            && extract.selection.topics.contains(*id)
-            && !is_packets(extract.manifest, topic)
+            && slice.selection.topics.contains(*id)
+            && !is_packets(slice.manifest, topic)
             && topic.type_name != ROS_SCAN
     });
     let unsupported = topics.map(|(id, topic)| {

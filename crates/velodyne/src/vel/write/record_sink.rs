@@ -32,16 +32,16 @@ struct SourceLog {
 }
 
 impl<W: Write + Seek> VelSink<W> {
-    /// Starts a log in `out` for the selected records of `extracts`. The times of all
-    /// extracts must count from the same start. The version, the size field and the end mark
+    /// Starts a log in `out` for the selected records of `slices`. The times of all
+    /// slices must count from the same start. The version, the size field and the end mark
     /// are those of the first one.
     ///
     /// # Errors
-    /// `Unsupported` if an extract has another format, or for `options` that the format
+    /// `Unsupported` if a slice has another format, or for `options` that the format
     /// does not support.
     pub(crate) fn new(
         out: W,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let unsupported = |subject: &str| {
@@ -58,7 +58,7 @@ impl<W: Write + Seek> VelSink<W> {
             return unsupported("records at times other than those in the records");
         }
         let mut source_logs = Vec::new();
-        for LogSlice { manifest, .. } in extracts {
+        for LogSlice { manifest, .. } in slices {
             if manifest.format != FORMAT_NAME {
                 let message = format!(
                     "cannot write this {} log as a .vel log: {}",
@@ -77,7 +77,7 @@ impl<W: Write + Seek> VelSink<W> {
             version: format_state.version,
             size_field: format_state.size_field,
             has_end_mark: format_state.has_end_mark,
-            seconds: max_seconds(extracts),
+            seconds: max_seconds(slices),
         };
         let size_field = format_state.size_field;
         let writer = Writer::new(out, writer_options)?;
@@ -105,7 +105,7 @@ impl SourceLog {
     /// Returns whether every byte between `start` and `end` belongs to a complete message.
     fn is_sound(&self, start: u64, end: u64) -> bool {
         // Damaged ranges are sorted and do not overlap.
-        let damage = &self.format_state.gaps;
+        let damage = &self.format_state.damage;
         let count_before = damage.partition_point(|range| range.bytes.start < end);
         let last = count_before.checked_sub(1).and_then(|index| damage.get(index));
         !self.format_state.has_broken(start, end)
@@ -194,11 +194,11 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     }
 }
 
-/// Returns an upper bound of the duration of the selected records of `extracts`, in
+/// Returns an upper bound of the duration of the selected records of `slices`, in
 /// seconds.
-fn max_seconds(extracts: &[LogSlice<'_>]) -> u32 {
+fn max_seconds(slices: &[LogSlice<'_>]) -> u32 {
     let mut time = TimeRange::EMPTY;
-    for LogSlice { manifest, selection } in extracts {
+    for LogSlice { manifest, selection } in slices {
         let topics = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
         let topic_times = topics.filter_map(|(_, topic)| topic.time);
         let topics_time =

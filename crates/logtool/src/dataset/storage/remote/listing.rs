@@ -70,23 +70,23 @@ pub(super) struct DatasetObjects {
 impl DatasetObjects {
     /// Lists the objects in `folder`.
     pub(super) fn read(folder: &UploadFolder) -> Result<Self> {
-        let mut listing = Self::default();
+        let mut dataset = Self::default();
         folder.names("", &mut |name| {
             match name.strip_prefix(STATE).and_then(|name| name.strip_prefix('/')) {
-                None => listing.objects.add(name),
+                None => dataset.objects.add(name),
                 Some(state) => {
                     if let Some(name) = state.strip_prefix("tables/") {
-                        listing.tables.push(name.to_owned());
+                        dataset.tables.push(name.to_owned());
                     } else if let Some(name) = state.strip_prefix("journal/") {
-                        listing.journal.push(name.to_owned());
+                        dataset.journal.push(name.to_owned());
                     }
                 }
             }
             ControlFlow::Continue(())
         })?;
-        listing.tables.sort();
-        listing.journal.sort();
-        Ok(listing)
+        dataset.tables.sort();
+        dataset.journal.sort();
+        Ok(dataset)
     }
 }
 

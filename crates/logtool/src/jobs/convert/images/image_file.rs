@@ -44,7 +44,7 @@ pub struct ImageFile {
     pub encoding: String,
     pub(super) frame_id: String,
     /// The parameters of quantised depth.
-    pub(super) quantisation: Option<(f32, f32)>,
+    pub(super) quantization: Option<(f32, f32)>,
     /// The number of pixels that are too far away for the file.
     pub(super) clipped: u64,
     /// The number of trailing bytes after the fields of the message.
@@ -95,16 +95,16 @@ impl ImageFile {
     /// Returns the image in a message of a `.vel` log: a JPEG unchanged, pixels as PNG.
     fn from_vel(record: &Record<'_>) -> Result<Self> {
         let malformed = |message| Error::new(ErrorKind::Malformed, message);
-        let picture = vel::CameraImage::from_payload(record.payload)
+        let image = vel::CameraImage::from_payload(record.payload)
             .ok_or_else(|| malformed("the message is shorter than its image"))?;
         let side = |pixels: i32| u32::try_from(pixels).unwrap_or(0);
-        let (width, height) = (side(picture.header.width), side(picture.header.height));
+        let (width, height) = (side(image.header.width), side(image.header.height));
         let png = |color| {
-            let samples = picture.data;
+            let samples = image.data;
             encode_png(&PngImage { width, height, color, is_wide: false, samples })
         };
-        let (extension, bytes) = match picture.encoding {
-            "jpeg" => ("jpg", picture.data.to_vec()),
+        let (extension, bytes) = match image.encoding {
+            "jpeg" => ("jpg", image.data.to_vec()),
             "mono8" => ("png", png(PngColor::Gray)?),
             "rgb8" => ("png", png(PngColor::Rgb)?),
             _ => {
@@ -118,9 +118,9 @@ impl ImageFile {
             time: record.time,
             stamp: record.time,
             size: Some((width, height)),
-            encoding: picture.encoding.to_owned(),
-            frame_id: format!("camera {}", picture.header.camera),
-            quantisation: None,
+            encoding: image.encoding.to_owned(),
+            frame_id: format!("camera {}", image.header.camera),
+            quantization: None,
             clipped: 0,
             extra_bytes: 0,
             extension,
@@ -137,10 +137,10 @@ impl ImageFile {
         let message = image_type.decompress(record.payload)?;
         let image = image_type.parse(&message)?;
         let mut clipped = 0;
-        let (size, quantisation, extension, bytes) = match image.content {
+        let (size, quantization, extension, bytes) = match image.content {
             ImageContent::Nothing => return Ok(None),
             ImageContent::File(file) => {
-                (file.size, file.quantisation, file.extension, file.bytes.into_owned())
+                (file.size, file.quantization, file.extension, file.bytes.into_owned())
             }
             ImageContent::Raw(raw) => {
                 let mut pixels = raw.pixels()?;
@@ -174,7 +174,7 @@ impl ImageFile {
             size,
             encoding: image.encoding.into_owned(),
             frame_id: image.frame_id.into_owned(),
-            quantisation,
+            quantization,
             clipped,
             extra_bytes: image.extra_bytes,
             extension,

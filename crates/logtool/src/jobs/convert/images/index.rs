@@ -26,7 +26,7 @@ pub(super) struct ImageTable {
     /// Width and height.
     size: [UInt32Builder; 2],
     /// The parameters of quantised depth.
-    quantisation: [Float32Builder; 2],
+    quantization: [Float32Builder; 2],
 }
 
 /// Up to this many rows are buffered.
@@ -60,7 +60,7 @@ impl ImageTable {
             stamps: Vec::new(),
             texts: Default::default(),
             size: Default::default(),
-            quantisation: Default::default(),
+            quantization: Default::default(),
         })
     }
 
@@ -76,8 +76,8 @@ impl ImageTable {
         for (index, column) in self.size.iter_mut().enumerate() {
             column.append_option(size.and_then(|size| size.get(index).copied()));
         }
-        let numbers = image.quantisation.map(|(a, b)| [a, b]);
-        for (index, column) in self.quantisation.iter_mut().enumerate() {
+        let numbers = image.quantization.map(|(a, b)| [a, b]);
+        for (index, column) in self.quantization.iter_mut().enumerate() {
             column
                 .append_option(numbers.and_then(|numbers| numbers.get(index).copied()));
         }
@@ -96,7 +96,7 @@ impl ImageTable {
             .each_mut()
             .map(|column| -> ArrayRef { Arc::new(column.finish()) });
         let [a, b] = self
-            .quantisation
+            .quantization
             .each_mut()
             .map(|column| -> ArrayRef { Arc::new(column.finish()) });
         let columns = vec![

@@ -36,7 +36,7 @@ fn number(primitive: Primitive) -> u64 {
     }
 }
 
-pub(super) fn put_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
     let field = |(name, offset, primitive): (&'static str, u32, Primitive)| {
         PackedField { name: name.as_bytes(), offset, kind: number(primitive) }
     };
@@ -47,28 +47,28 @@ pub(super) fn put_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
         fields: FIELDS.map(field).into(),
         data: cloud.points,
     };
-    message.put(out);
+    message.encode(out);
 }
 
-pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode_image(image: &Image<'_>, out: &mut Vec<u8>) {
     let Image { nanos, width, height, data, .. } = *image;
     let (frame_id, encoding) = (image.frame.as_bytes(), image.encoding.as_bytes());
     match image.step() {
-        None => CompressedImage { nanos, frame_id, format: encoding, data }.put(out),
+        None => CompressedImage { nanos, frame_id, format: encoding, data }.encode(out),
         Some(step) => {
             PixelImage { nanos, frame_id, width, height, encoding, step, data }
-                .put(out);
+                .encode(out);
         }
     }
 }
 
-pub(super) fn put_turn(turn: &Rotation<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode_rotation(rotation: &Rotation<'_>, out: &mut Vec<u8>) {
     let message = FrameTransform {
-        nanos: turn.nanos,
+        nanos: rotation.nanos,
         parent: PARENT,
-        child: turn.child,
+        child: rotation.child,
         translation: [0.0; 3],
-        rotation: turn.rotation,
+        rotation: rotation.rotation,
     };
-    message.put(out);
+    message.encode(out);
 }

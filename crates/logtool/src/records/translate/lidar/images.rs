@@ -60,7 +60,7 @@ pub(super) fn images(
         move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
             let image = Image::read(batch, row, offset_nanos, &frames);
             let image = image.filter(|image| image.step().is_some() == is_pixels);
-            image.inspect(|image| kind.put_image(image, out)).is_some()
+            image.inspect(|image| kind.encode_image(image, out)).is_some()
         }
     };
     Ok([

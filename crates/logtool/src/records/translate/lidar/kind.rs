@@ -76,26 +76,26 @@ impl LidarMessageKind {
     }
 
     /// Appends `cloud` to `out`.
-    pub(super) fn put_cloud(self, cloud: &Cloud<'_>, out: &mut Vec<u8>) {
+    pub(super) fn encode_cloud(self, cloud: &Cloud<'_>, out: &mut Vec<u8>) {
         match self {
-            Self::Ros => ros::put_cloud(cloud, out),
-            Self::Foxglove => foxglove::put_cloud(cloud, out),
+            Self::Ros => ros::encode_cloud(cloud, out),
+            Self::Foxglove => foxglove::encode_cloud(cloud, out),
         }
     }
 
     /// Appends `image` to `out`: uncompressed pixels or a compressed file.
-    pub(super) fn put_image(self, image: &Image<'_>, out: &mut Vec<u8>) {
+    pub(super) fn encode_image(self, image: &Image<'_>, out: &mut Vec<u8>) {
         match self {
-            Self::Ros => ros::put_image(image, out),
-            Self::Foxglove => foxglove::put_image(image, out),
+            Self::Ros => ros::encode_image(image, out),
+            Self::Foxglove => foxglove::encode_image(image, out),
         }
     }
 
-    /// Appends `turn` as a transform to `out`.
-    pub(super) fn put_turn(self, turn: &Rotation<'_>, out: &mut Vec<u8>) {
+    /// Appends `rotation` as a transform to `out`.
+    pub(super) fn encode_rotation(self, rotation: &Rotation<'_>, out: &mut Vec<u8>) {
         match self {
-            Self::Ros => ros::put_turn(turn, out),
-            Self::Foxglove => foxglove::put_turn(turn, out),
+            Self::Ros => ros::encode_rotation(rotation, out),
+            Self::Foxglove => foxglove::encode_rotation(rotation, out),
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn poses(
         }
         let rotation = names.map(|name| number(name).unwrap_or(f64::NAN));
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
-        kind.put_turn(&Rotation { nanos, child: &child, rotation }, out);
+        kind.encode_rotation(&Rotation { nanos, child: &child, rotation }, out);
         true
     };
     Ok(Some(translate_rows(log, id, topic_info, encode)))

@@ -26,7 +26,7 @@ fn number(primitive: Primitive) -> u8 {
     }
 }
 
-pub(super) fn put_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
     let mut message = MessageWriter::new(out);
     message.header(cloud.number, cloud.nanos, cloud.frame);
     let count = cloud.points.len() as u32 / cloud.step;
@@ -38,7 +38,7 @@ pub(super) fn put_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
     message.list(cloud.points).u8(1);
 }
 
-pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode_image(image: &Image<'_>, out: &mut Vec<u8>) {
     let mut message = MessageWriter::new(out);
     message.header(0, image.nanos, &image.frame);
     match image.step() {
@@ -53,8 +53,8 @@ pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
     };
 }
 
-pub(super) fn put_turn(turn: &Rotation<'_>, out: &mut Vec<u8>) {
+pub(super) fn encode_rotation(rotation: &Rotation<'_>, out: &mut Vec<u8>) {
     let mut message = MessageWriter::new(out);
-    message.u32(1).header(0, turn.nanos, PARENT).text(turn.child);
-    message.f64s(&[0.0; 3]).f64s(&turn.rotation);
+    message.u32(1).header(0, rotation.nanos, PARENT).text(rotation.child);
+    message.f64s(&[0.0; 3]).f64s(&rotation.rotation);
 }

@@ -181,7 +181,7 @@ impl PendingScans {
             step: STEP as u32,
             points: &scan.points,
         };
-        self.kind.put_cloud(&cloud, messages.buffer());
+        self.kind.encode_cloud(&cloud, messages.buffer());
         messages.end_message_at(record, last);
         self.unused_scans.push(scan);
     }

@@ -38,7 +38,7 @@ pub(in crate::records::translate) fn fixes(
         common_topic(topic, "/fix", LocationFix::TYPE, &LocationFix::files());
     let encode = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let fix = fix(&reader, batch, row, offset_nanos);
-        fix.inspect(|fix| fix.put(out)).is_some()
+        fix.inspect(|fix| fix.encode(out)).is_some()
     };
     Ok(Some(translate_columns(log, id, columns, topic_info, encode)))
 }

@@ -36,7 +36,7 @@ fn line(batch: &RecordBatch, row: usize, offset_nanos: i64, out: &mut Vec<u8>) {
         message: line.message,
         name: &line.name,
     };
-    line.put(out);
+    line.encode(out);
 }
 
 /// Returns the level with the name `name` of syslog.

@@ -43,7 +43,7 @@ fn transforms(poses: &PoseTranslator) -> Translation {
             translation: pose.position,
             rotation: pose.attitude,
         };
-        message.put(out);
+        message.encode(out);
     })
 }
 
@@ -57,7 +57,7 @@ fn poses_in_frame(poses: &PoseTranslator) -> Translation {
             position: pose.position,
             orientation: pose.attitude,
         };
-        message.put(out);
+        message.encode(out);
     })
 }
 

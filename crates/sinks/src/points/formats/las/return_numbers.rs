@@ -3,6 +3,7 @@
 //! A firing of a laser may have two returns. Their points have the same laser and the same
 //! time, and are in the same packet, but not next to each other. So the last points of a batch
 //! are retained until the next batch arrives.
+
 use std::collections::HashMap;
 
 use arrow_select::concat::concat;
