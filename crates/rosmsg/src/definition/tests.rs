@@ -163,7 +163,10 @@ fn invalid_definition_is_an_error_with_a_reason() {
         ("int32 a b", "int32 a b"),
         ("int32[2][3] a", "int32[2][3] a"),
         ("int32[-1] a", "int32[-1] a"),
-        ("B b\n===\nMSG: pkg/B\nint8 x\n===\nMSG: pkg/B\nint16 x", "twice"),
+        (
+            "B b\n===\nMSG: pkg/B\nint8 x\n===\nMSG: pkg/B\nint16 x",
+            "\"pkg/B\" has two different definitions",
+        ),
         ("int8 x\n===\nint8 y", "separator"),
         ("float64[4294967295] x", "4 MiB"),
     ];
