@@ -3,11 +3,15 @@
 
 #![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
+#[path = "common/last_bytes.rs"]
+mod last_bytes;
+
 use std::{collections::BTreeMap, io::Cursor, ops::Range, sync::Arc};
 
 use bytes::Bytes;
+use last_bytes::read;
 use logtool_core::{
-    Block, Damage, DamageKind, ErrorKind, Log as _, LogAccess, OpenOptions, Selection,
+    Damage, DamageKind, ErrorKind, Log as _, LogAccess, OpenOptions, Selection,
     Timestamp,
 };
 use logtool_mcap::{Compression, McapLog, Writer, WriterOptions};
@@ -50,20 +54,6 @@ fn open(bytes: &[u8]) -> McapLog {
 fn second(bytes: &[u8]) -> Range<usize> {
     let range = open(bytes).manifest().parts[1].bytes.clone();
     range.start as usize..range.end as usize
-}
-
-/// Returns a byte of each message, and the damage.
-fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
-    let (selection, mut block) = (Selection::default(), Block::default());
-    let (mut messages, mut damage) = (Vec::new(), Vec::new());
-    for part in log.manifest().plan(&selection, 0) {
-        let mut cursor = log.read(&part, &selection).unwrap();
-        while cursor.fill(&mut block).unwrap() {
-            messages.extend(block.iter().map(|record| *record.payload.last().unwrap()));
-            damage.extend_from_slice(block.damage());
-        }
-    }
-    (messages, damage)
 }
 
 /// Returns the codes of the findings of `check`, without duplicates.

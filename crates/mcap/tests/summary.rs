@@ -4,12 +4,14 @@
 
 #![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
+#[path = "common/last_bytes.rs"]
+mod last_bytes;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
-use logtool_core::{
-    Block, Damage, Findings, Log as _, OpenOptions, Selection, Severity,
-};
+use last_bytes::read;
+use logtool_core::{Findings, Log as _, OpenOptions, Severity};
 use logtool_mcap::McapLog;
 
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
@@ -156,20 +158,6 @@ fn file(parts: Parts) -> Vec<u8> {
 
 fn open(bytes: Vec<u8>) -> McapLog {
     McapLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default()).unwrap()
-}
-
-/// Returns the last byte of each message, which is its time, and the damage.
-fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
-    let (selection, mut block) = (Selection::default(), Block::default());
-    let (mut messages, mut damage) = (Vec::new(), Vec::new());
-    for part in log.manifest().plan(&selection, 0) {
-        let mut cursor = log.read(&part, &selection).unwrap();
-        while cursor.fill(&mut block).unwrap() {
-            messages.extend(block.iter().map(|record| *record.payload.last().unwrap()));
-            damage.extend_from_slice(block.damage());
-        }
-    }
-    (messages, damage)
 }
 
 /// Asserts that the whole file is read without damage, and that `check` reports no errors.

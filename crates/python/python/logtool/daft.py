@@ -123,6 +123,8 @@ class LogtoolTask(DataSourceTask):
     async def read(self) -> AsyncIterator[RecordBatch]:
         """Read the rows, in a thread, so that other tasks run meanwhile."""
         blocks = read_blocks(self.reader, self.split, self.arrow_schema, self.bounds)
+        global _has_read
+        _has_read = True
         _active_reads.add(id(blocks))
         try:
             remaining = self.limit
@@ -142,6 +144,8 @@ class LogtoolTask(DataSourceTask):
 
 # The ids of the iterators that tasks read at the moment.
 _active_reads: set[int] = set()
+# Whether a task has read anything in this process.
+_has_read = False
 
 
 def _wait_for_active_reads() -> None:
@@ -151,12 +155,12 @@ def _wait_for_active_reads() -> None:
     returns to Python while the interpreter ends aborts the process with "FATAL: exception not
     rethrown" (Daft 0.7.26 with CPython before 3.14, also without logtool).
     """
-    if not _active_reads:
+    if not _has_read:
         return
     deadline = time.monotonic() + 2
     while _active_reads and time.monotonic() < deadline:
         time.sleep(0.005)
-    # The thread of Daft takes the last rows after the read has ended.
+    # The thread of Daft takes the last rows after the read has ended, maybe just now.
     time.sleep(0.05)
 
 

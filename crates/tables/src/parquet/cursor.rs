@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The only topic.
-pub(super) const TOPIC: TopicId = TopicId(0);
+const TOPIC: TopicId = TopicId(0);
 
 /// Reads the rows of some row groups.
 pub(super) struct RowCursor {

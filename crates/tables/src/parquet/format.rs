@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     column_names::unique_names,
     parquet::{
-        cursor::{RowCursor, TOPIC, lost_rows, untimed_rows},
+        cursor::{RowCursor, lost_rows, untimed_rows},
         decoder::{self, RowDecoder},
         footer::{MAGIC, RowGroup},
         open_file::{OpenFile, data_fields, row_converter},
@@ -263,7 +263,6 @@ impl Log for ParquetLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        debug_assert_eq!(topic, TOPIC);
         let topic = self.manifest.topic(topic)?;
         Ok(Box::new(RowDecoder::new(&topic.schema, columns)?))
     }
