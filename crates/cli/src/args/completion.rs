@@ -1,11 +1,13 @@
 //! Completion of commands and names, and of what is in the logs that the command line names.
 
+mod shells;
+
 use std::{
     env,
     ffi::{OsStr, OsString},
     path::Path,
     process,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use clap::CommandFactory as _;
@@ -18,6 +20,7 @@ use logtool::{
 };
 use logtool_velodyne::{model::Model, points::Formula};
 
+use self::shells::{SHELLS, unquote_words};
 use crate::{
     args::help::{HELP_TOPICS, program},
     process::files::MapFiles,
@@ -26,9 +29,17 @@ use crate::{
 /// The variable with which completion scripts ask for completions: the name of the shell.
 pub(crate) const VARIABLE: &str = "LOGTOOL_COMPLETE";
 
+/// The words of the command line that is being typed, after the name of the program.
+static TYPED: OnceLock<Vec<OsString>> = OnceLock::new();
+
 /// Prints the completions and ends the program, if a completion script asks for them.
 pub(crate) fn answer(words: &[OsString]) {
-    let completions = CompleteEnv::with_factory(program).var(VARIABLE);
+    let Some(shell) = env::var_os(VARIABLE) else { return };
+    let words = unquote_words(&shell, words);
+    // Completion scripts pass the command line after `--`.
+    let typed = words.iter().skip_while(|word| *word != "--").skip(2);
+    TYPED.get_or_init(|| typed.cloned().collect());
+    let completions = CompleteEnv::with_factory(program).var(VARIABLE).shells(SHELLS);
     let current_dir = env::current_dir().ok();
     let answered = completions.try_complete(words, current_dir.as_deref());
     if answered.unwrap_or_else(|err| err.exit()) {
@@ -103,10 +114,12 @@ fn of_logs(
 ) -> ArgValueCompleter {
     of_names(move || {
         let session = Session::new().with_files(Arc::new(MapFiles));
-        let words = words();
+        let words = TYPED.get().map_or(&[][..], Vec::as_slice);
         let files = words.iter().map(Path::new).filter(|path| path.is_file());
         // The user is typing: a file that is not a log has nothing to offer.
-        files.filter_map(|path| names(path, &session).ok()).flatten().collect()
+        let found = files.filter_map(|path| names(path, &session).ok()).flatten();
+        // A name that starts with a hyphen would be read as an option.
+        found.filter(|name| !name.starts_with('-')).collect()
     })
 }
 
@@ -122,10 +135,4 @@ fn of_names(
         let found = names.into_iter().filter(|name| name.starts_with(current));
         found.map(CompletionCandidate::new).collect()
     })
-}
-
-/// Returns the words of the command line that is being typed, which completion scripts pass
-/// after `--`, without the name of the program.
-fn words() -> Vec<OsString> {
-    env::args_os().skip_while(|word| word != "--").skip(2).collect()
 }
