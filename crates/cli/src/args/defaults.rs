@@ -1,21 +1,14 @@
-//! The defaults of options: variables, the `logtool.toml` of the project, and that of the user.
+//! The defaults of options: variables, the `logtool.toml` of the folder, and that of the user.
 
-use std::{
-    collections::BTreeSet,
-    env,
-    error::Error as _,
-    path::{Path, PathBuf},
-};
+mod settings_file;
+
+use std::{collections::BTreeSet, env, error::Error as _, path::Path};
 
 use clap::{Arg, ArgAction, Command, error::ErrorKind};
-use logtool::{Error, Result, input::side_file, suggest};
-use toml::{Table, Value};
+use logtool::{Error, Result};
+use toml::Value;
 
-/// The name of the files.
-const FILE: &str = "logtool.toml";
-
-/// The maximum size of a file in bytes.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+use self::settings_file::SettingsFile;
 
 /// The start of the names of the variables.
 const PREFIX: &str = "LOGTOOL_";
@@ -45,7 +38,7 @@ const FILE_FORMAT: &str = "file_format";
 
 /// The places where defaults are stated, the strongest first.
 pub(crate) struct Defaults {
-    files: Vec<(PathBuf, Table)>,
+    files: Vec<SettingsFile>,
 }
 
 /// A stated default of an option.
@@ -62,21 +55,12 @@ impl Defaults {
     /// If a file cannot be read, is not TOML, or names options that do not exist in the program
     /// that `program` returns.
     pub(crate) fn read(program: fn() -> Command) -> Result<Self> {
-        let mut files = Vec::new();
-        for path in project_file().into_iter().chain(user_file()) {
-            if !path.is_file() {
-                continue;
-            }
-            let bytes = side_file::read(&path, "the defaults in", MAX_FILE_BYTES)?;
-            let table: Table = toml::from_slice(&bytes).map_err(|err| {
-                // Without the excerpt of the file, which has several lines.
-                let what = err.message();
-                Error::other(format!("{}: {what}", path.display()))
-            })?;
-            check(&table, &program(), &path)?;
-            files.push((path, table));
-        }
-        Ok(Self { files })
+        Ok(Self { files: SettingsFile::read_all(program)? })
+    }
+
+    /// Returns the files with keys that they may not set, each with messages about these keys.
+    pub(crate) fn ignored(&self) -> impl Iterator<Item = (&Path, &[String])> {
+        self.files.iter().map(|file| (&*file.path, &*file.ignored))
     }
 
     /// Gives the options of the command `name` in `program` their defaults. Returns the program
@@ -134,7 +118,7 @@ impl Defaults {
                 return Ok(Some(StatedDefault { value, origin: variable }));
             }
         }
-        for (path, table) in &self.files {
+        for SettingsFile { path, table, .. } in &self.files {
             let of_command = table.get(name).and_then(Value::as_table);
             let value = of_command.and_then(|table| table.get(option));
             if let Some(value) = value.or_else(|| table.get(option)) {
@@ -162,60 +146,11 @@ fn has_variables() -> bool {
         .any(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
 }
 
-/// Returns the nearest file in the current folder or above it.
-fn project_file() -> Option<PathBuf> {
-    let current = env::current_dir().ok()?;
-    current.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file())
-}
-
-/// Returns the path of the user's file, which need not exist.
-fn user_file() -> Option<PathBuf> {
-    let folder = |name: &str, below: &str| {
-        let value = env::var_os(name).filter(|value| !value.is_empty())?;
-        Some(Path::new(&value).join(below))
-    };
-    let folder = folder("XDG_CONFIG_HOME", "logtool")
-        .or_else(|| if cfg!(windows) { folder("APPDATA", "logtool") } else { None })
-        .or_else(|| folder("HOME", ".config/logtool"))?;
-    Some(folder.join(FILE))
-}
-
 /// Returns whether `arg` can have a default: flags, and options of one value.
 fn has_default(arg: &Arg) -> bool {
     let is_single = matches!(arg.get_action(), ArgAction::Set | ArgAction::SetTrue);
     let is_fixed = arg.get_id() == FILE_FORMAT;
     is_single && !is_fixed && arg.get_long().is_some_and(|long| !FIXED.contains(&long))
-}
-
-/// Refuses names in `table`, the contents of the file at `path`, that are neither options nor
-/// commands of `program`.
-fn check(table: &Table, program: &Command, path: &Path) -> Result<()> {
-    let options = |command: &Command| -> Vec<String> {
-        let args = command.get_arguments().filter(|arg| has_default(arg));
-        args.filter_map(|arg| Some(arg.get_long()?.to_owned())).collect()
-    };
-    let global = options(program);
-    let mut all = global.clone();
-    all.extend(program.get_subcommands().flat_map(options));
-    let refuse = |name: &str, names: &[String]| {
-        let hint = "`logtool help config` explains the file";
-        let hint = suggest::hint(name, names.iter().map(String::as_str), hint);
-        let what = format!("{}: there is no option `{name}`", path.display());
-        Err(Error::invalid_request(what).with_hint(hint))
-    };
-    for (name, value) in table {
-        match (value.as_table(), program.find_subcommand(name)) {
-            (Some(table), Some(command)) => {
-                let names = [global.clone(), options(command)].concat();
-                if let Some(name) = table.keys().find(|name| !names.contains(*name)) {
-                    return refuse(name, &names);
-                }
-            }
-            _ if all.contains(name) => {}
-            _ => return refuse(name, &all),
-        }
-    }
-    Ok(())
 }
 
 /// Refuses a default that `arg` of `command` cannot have.

@@ -22,7 +22,7 @@ use crate::{
         deferred_args::{with_all_options, with_options},
         help::{BATCH, with_full_help, with_second_paragraphs},
     },
-    command_line, error,
+    command_line, error, notices,
     terminal::{
         self,
         color::{self, ColorMode},
@@ -81,16 +81,23 @@ pub(crate) fn parse(words: Vec<OsString>) -> Args {
         program = with_full_help(with_second_paragraphs(program), name.as_deref());
     }
     let defaults = Defaults::read(with_all_options);
-    let (mut program, defaults) = defaults
+    let (mut program, given, defaults) = defaults
         .and_then(|defaults| {
-            defaults.apply(program, name.as_deref().unwrap_or_default())
+            let name = name.as_deref().unwrap_or_default();
+            let (program, given) = defaults.apply(program, name)?;
+            Ok((program, given, defaults))
         })
         .unwrap_or_else(|err| process::exit(error::exit_status(&err, false)));
     let matches = program.try_get_matches_from_mut(&words);
     let matches = matches.unwrap_or_else(|err| end(err, &words));
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     color::set_mode(args.global.color);
-    args.global.command_line = command_line::text(&program, &matches, &defaults);
+    args.global.command_line = command_line::text(&program, &matches, &given);
+    if !args.global.quiet {
+        for (path, messages) in defaults.ignored() {
+            notices::warnings(&path.display().to_string(), messages);
+        }
+    }
     args
 }
 

@@ -152,6 +152,10 @@ fn start(command: &str) -> Option<(Child, ChildStdin)> {
     let mut shell =
         if cfg!(windows) { Command::new("cmd") } else { Command::new("sh") };
     shell.arg(if cfg!(windows) { "/C" } else { "-c" }).arg(command);
+    if cfg!(windows) {
+        // Without this, `cmd` looks for the program in the current folder first.
+        shell.env("NoDefaultCurrentDirectoryInExePath", "1");
+    }
     if env::var_os("LESS").is_none() {
         // End if all fits on the screen, show colours, and do not clear the screen.
         shell.env("LESS", "FRX");

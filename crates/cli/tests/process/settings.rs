@@ -21,6 +21,9 @@ fn run(folder: &Folder, variables: &[(&str, &str)], args: &[&str]) -> Run {
     }
 }
 
+/// The user's file, as [`run`] sets it.
+const USER_FILE: &str = "home/logtool/logtool.toml";
+
 const CONVERT: [&str; 6] = ["convert", "flight.ulg", "-q", "-f", "-o", "out/"];
 
 /// Returns the extension of the tables that `convert` writes.
@@ -77,11 +80,62 @@ fn wrong_defaults_are_errors_with_their_origin() {
         (b"start = 1", &["no option `start`"]),
         (b"threads", &["logtool.toml"]),
     ] {
-        folder.write("logtool.toml", file);
+        folder.write(USER_FILE, file);
         let run = run(&folder, &[], &CONVERT);
         assert!(run.status == 1 || run.status == 2, "{run:?}");
         words.iter().for_each(|word| assert!(run.stderr.contains(word), "{run:?}"));
     }
+}
+
+#[test]
+fn other_options_in_the_file_of_a_folder_are_reported_and_ignored() {
+    let folder = Folder::with_log(&bytes::log());
+    let file = b"treads = 4\nquiet = true\n[convert]\nformat = \"jsonl\"\nmsg-dir = \"none\"\n";
+    folder.write("logtool.toml", file);
+    let args = ["convert", "flight.ulg", "-f", "-o", "out/"];
+    let Run { status, stderr, .. } = run(&folder, &[], &args);
+    assert_eq!(status, 0, "{stderr}");
+    for words in [
+        "line 1: `treads` is ignored: there is no such option (did you mean `threads`?)",
+        "line 2: `quiet` is ignored: the file of a folder cannot set it",
+        "line 5: `msg-dir` is ignored",
+    ] {
+        assert!(stderr.contains(words), "{stderr}");
+    }
+    assert_eq!(format(&folder, &[], &[]), "jsonl");
+    // The user's own file may set them, also if the command runs in its folder.
+    folder.write("logtool.toml", b"");
+    folder.write(USER_FILE, b"key-file = \"none.pem\"\n");
+    run(&folder, &[], &args).assert_status(1, &["cannot read the key none.pem"]);
+    let mut command = folder.command(&["info", "../../flight.ulg"]);
+    command.env("XDG_CONFIG_HOME", folder.path().join("home"));
+    command.current_dir(folder.path().join("home/logtool"));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("ignored"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn file_of_a_folder_starts_no_program() {
+    let folder = Folder::with_log(&bytes::long_log(100));
+    folder.write("logtool.toml", b"pager = \"sh -c 'touch RAN; cat'\"\n");
+    let commands = "info cat messages params schema check convert plot report flight geotag gps-dump \
+                    replay-log filter merge repair record align batch index plan read calibration \
+                    formats completions man help";
+    for command in commands.split_whitespace() {
+        for words in ["flight.ulg", "--help"] {
+            let line =
+                format!("stty rows 3; PAGER=cat $PATH_OF_LOGTOOL {command} {words}");
+            let Some(text) = on_terminal(&folder, &line) else { return };
+            assert!(!text.is_empty(), "{command}");
+            assert!(!folder.path().join("RAN").exists(), "{command} {words}");
+        }
+    }
+    // The user's own file does start it.
+    folder.write("home/logtool/logtool.toml", b"pager = \"sed s/^/paged:/\"\n");
+    let line = "XDG_CONFIG_HOME=$PWD/home $PATH_OF_LOGTOOL cat flight.ulg";
+    assert!(on_terminal(&folder, line).unwrap().contains("paged:"));
 }
 
 #[test]
