@@ -188,6 +188,9 @@ pub fn describe_io_error(err: &io::Error) -> String {
         Kind::NotADirectory => "a part of its path is not a folder",
         Kind::StorageFull => "no space left on the disk",
         Kind::QuotaExceeded => "the disk quota is exceeded",
+        Kind::FileTooLarge => {
+            "the file would be larger than `ulimit -f` or the file system allows"
+        }
         Kind::ReadOnlyFilesystem => "the file system is read-only",
         Kind::InvalidFilename => "the name is too long, or is not allowed",
         _ => {
@@ -218,6 +221,7 @@ mod tests {
             (13, "permission denied"),
             (21, "it is a folder"),
             (24, "too many open files"),
+            (27, "the file would be larger than `ulimit -f` or the file system allows"),
             (28, "no space left on the disk"),
             (30, "the file system is read-only"),
         ] {

@@ -5,4 +5,5 @@ pub(crate) mod decode_text;
 pub(crate) mod output;
 pub(crate) mod output_writer;
 pub(crate) mod source;
+pub(crate) mod temporary_file;
 pub(crate) mod window_reader;

@@ -87,6 +87,7 @@ pub use crate::{
         output::{Output, append_source},
         output_writer::OutputWriter,
         source::{FileSource, Source},
+        temporary_file::TemporaryFile,
         window_reader::WindowReader,
     },
     log::{

@@ -19,13 +19,13 @@ pub mod utc_start;
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    io::{self, IsTerminal as _, Read, Seek as _},
+    io::{self, BufWriter, IsTerminal as _, Read, Seek as _},
     path::Path,
     sync::Arc,
 };
 
 use bytes::Bytes;
-use logtool_core::{FileSource, Manifest, Source};
+use logtool_core::{FileSource, Manifest, Source, TemporaryFile};
 
 use crate::{
     error::{Context as _, Error, Result},
@@ -252,22 +252,16 @@ fn spool_stdin() -> Result<File> {
 
 /// Copies `input` to a temporary file that is deleted with the program.
 fn spool(mut input: impl Read) -> Result<File> {
-    let mut file = temporary_file()?;
-    io::copy(&mut input, &mut file).context("it cannot be read to its end")?;
-    file.rewind()?;
-    Ok(file)
+    // Large pieces: pipes are read faster.
+    let mut file = BufWriter::with_capacity(1 << 17, temporary_file()?);
+    io::copy(&mut input, &mut file)?;
+    Ok(file.into_inner().map_err(|err| err.into_error())?.into_file()?)
 }
 
-/// Creates a temporary file without a name, which is deleted with the program.
-pub fn temporary_file() -> Result<File> {
-    tempfile::tempfile().map_err(|err| {
-        let dir = std::env::temp_dir();
-        let dir = dir.display();
-        let message =
-            format!("cannot create a temporary file in {dir} (TMPDIR): {err}");
-        let hint = "set TMPDIR to a writable folder";
-        Error::other(message).with_hint(hint)
-    })
+/// Creates a temporary file.
+fn temporary_file() -> Result<TemporaryFile> {
+    TemporaryFile::new()
+        .map_err(|err| Error::from(err).with_hint("set TMPDIR to a writable folder"))
 }
 
 /// Returns the bytes of `file`, as the session opens files.

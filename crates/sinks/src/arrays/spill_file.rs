@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use logtool_core::Result;
+use logtool_core::{Result, describe_io_error};
 use parking_lot::Mutex;
 
 use crate::error::at_path;
@@ -59,7 +59,8 @@ impl SpillFile {
         let sought = state.file.seek(SeekFrom::Start(start));
         sought.and_then(|_| state.file.write_all(bytes)).map_err(|err| {
             let dir = self.dir.display();
-            let message = format!("cannot write a temporary file in {dir}: {err}");
+            let reason = describe_io_error(&err);
+            let message = format!("cannot write a temporary file in {dir}: {reason}");
             io::Error::new(err.kind(), message)
         })?;
         state.len += bytes.len() as u64;

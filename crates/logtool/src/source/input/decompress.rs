@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _, Write},
+    io::{self, BufReader, Read, Write},
 };
 
 use flate2::bufread::MultiGzDecoder;
@@ -105,8 +105,7 @@ impl FileCompression {
     ) -> Result<(File, Option<Finding>)> {
         let mut unpacked = temporary_file()?;
         let loss = self.unpack_to(packed, len, &mut unpacked)?;
-        unpacked.rewind()?;
-        Ok((unpacked, loss))
+        Ok((unpacked.into_file()?, loss))
     }
 
     /// Decompresses `packed` like [`unpack`](Self::unpack), to `unpacked`.
@@ -157,6 +156,8 @@ fn copy(
 
 #[cfg(test)]
 mod tests {
+    use std::io::Seek as _;
+
     use super::*;
 
     fn file_of(bytes: &[u8]) -> File {
