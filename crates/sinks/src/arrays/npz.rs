@@ -20,6 +20,7 @@ use crate::{
         table::{ArrayTable, SinkState},
     },
     files::{
+        deferred_error_writer::{DeferredErrorWriter, WriteFailure},
         file_name::FileNames,
         staged_outputs::{Outputs, StagedFile},
     },
@@ -87,8 +88,10 @@ impl TableWriter for NpzWriter {
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.table.store_buffered()?;
         let buffered_file = BufWriter::with_capacity(256 << 10, self.file);
+        let (output, failure) = DeferredErrorWriter::new(buffered_file);
         let mut npz = ArrayWriter {
-            zip: ZipWriter::new(buffered_file),
+            zip: ZipWriter::new(output),
+            failure,
             names: BTreeSet::new(),
             spill_file: &self.table.spill_file,
         };
@@ -97,14 +100,16 @@ impl TableWriter for NpzWriter {
         }
         let metadata = serde_json::json!(self.metadata).to_string();
         npz.write_string("logtool.metadata", &metadata)?;
-        let buffered_file = npz.zip.finish().map_err(from_zip)?;
-        buffered_file.into_inner().map_err(|err| err.into_error())?.finish()
+        let output = npz.zip.finish().map_err(from_zip)?;
+        npz.failure.check()?;
+        output.into_inner().into_inner().map_err(|err| err.into_error())?.finish()
     }
 }
 
 /// A writer of the arrays of one file.
 struct ArrayWriter<'s> {
-    zip: ZipWriter<BufWriter<StagedFile>>,
+    zip: ZipWriter<DeferredErrorWriter<BufWriter<StagedFile>>>,
+    failure: WriteFailure,
     /// The names of the arrays that were written.
     names: BTreeSet<String>,
     spill_file: &'s SpillFile,
@@ -246,6 +251,7 @@ impl ArrayWriter<'_> {
         while !self.names.insert(name.clone()) {
             name.push('_');
         }
+        self.failure.check()?;
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(bytes >= u64::from(u32::MAX) - (64 << 10));

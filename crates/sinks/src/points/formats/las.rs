@@ -1,6 +1,5 @@
 //! LAS 1.2 and LAZ, written with the crate `las`.
 
-mod deferred_error_writer;
 mod extra_bytes;
 mod gps_time;
 mod return_numbers;
@@ -13,15 +12,12 @@ use ::las::{
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
+    files::deferred_error_writer::{DeferredErrorWriter, WriteFailure},
     points::{
         attributes::{PointAttributes, array_at, first_integers, positions},
         column::{PointColumn, time_values},
         file::{CloudFile, PointOutput, Points, finish_file},
-        formats::las::{
-            deferred_error_writer::{DeferredErrorWriter, WriteFailure},
-            extra_bytes::ExtraBytesColumn,
-            return_numbers::PendingReturns,
-        },
+        formats::las::{extra_bytes::ExtraBytesColumn, return_numbers::PendingReturns},
     },
     provenance::CREATED_BY,
 };
@@ -43,7 +39,7 @@ pub(crate) struct LasOptions {
 
 /// A LAS file.
 pub(crate) struct LasFile {
-    writer: Writer<DeferredErrorWriter>,
+    writer: Writer<DeferredErrorWriter<PointOutput>>,
     failure: WriteFailure,
     attributes: PointAttributes,
     options: LasOptions,
