@@ -35,6 +35,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> i32 {
     let words: Vec<OsString> = words.into_iter().collect();
     process::malloc::keep_freed_memory();
     process::open_files::allow_many();
+    process::file_size::report_limit();
     process::panic_hook::leave_out_caught_panics();
     args::answer_completion(&words);
     let mut args = args::parse(words);

@@ -1,5 +1,6 @@
 //! The process of the command: its memory, open and mapped files, and signals.
 
+pub(crate) mod file_size;
 pub(crate) mod files;
 pub(crate) mod interrupt;
 pub(crate) mod malloc;

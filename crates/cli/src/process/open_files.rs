@@ -4,10 +4,11 @@
 /// mostly 1,024, for programs that use `select`, but each log of a merge stays open.
 #[cfg(unix)]
 pub(crate) fn allow_many() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let limit = Resource::RLIMIT_NOFILE;
     // If that is not allowed, the limit stays, and opening too many files is an error.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let _ =
+        getrlimit(limit).and_then(|(_, maximum)| setrlimit(limit, maximum, maximum));
 }
 
 /// Other systems have no such limit.
