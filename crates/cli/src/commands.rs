@@ -104,7 +104,7 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Formats(args) => formats::run(args, global),
         Command::Params(args) => params::run(args, global),
         Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
+        Command::Man(args) => man::run(args, global),
         Command::Help(args) => help::run(args),
     }
 }

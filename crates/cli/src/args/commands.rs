@@ -313,6 +313,9 @@ pub(crate) struct ManArgs {
     /// Write the pages of all commands into this folder
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace existing pages
+    #[arg(short, long, requires = "out")]
+    pub(crate) force: bool,
 }
 
 /// List supported formats and conversions

@@ -1,6 +1,6 @@
 //! Help, completions and manual pages.
 
-use std::process::Command;
+use std::{fs, process::Command};
 
 use logtool::convert::OutputFormat;
 
@@ -203,6 +203,12 @@ fn every_command_has_a_manual_page() {
         assert!(pages.contains(&format!("logtool-{command}.1")), "{pages:?}");
     }
     assert!(folder.run(&["man"]).assert_success().stdout.contains(".TH logtool 1"));
+    let page = folder.write("man1/logtool-cat.1", b"mine");
+    folder.run(&["man", "-o", "man1"]).assert_status(1, &["exists already", "--force"]);
+    assert_eq!(fs::read(&page).unwrap(), b"mine");
+    folder.run(&["man", "-o", "man1", "--force"]).assert_success();
+    assert!(fs::read_to_string(page).unwrap().contains(".TH logtool-cat 1"));
+    assert_eq!(folder.list("man1"), pages);
 }
 
 /// The names of all output formats, in the words of a help text.
