@@ -38,6 +38,8 @@ mod escape;
 mod expressions;
 #[path = "process/faults.rs"]
 mod faults;
+#[path = "process/file_size.rs"]
+mod file_size;
 #[path = "process/filter.rs"]
 mod filter;
 #[path = "process/flight.rs"]

@@ -143,34 +143,35 @@ fn value_of(words: &[OsString], option: &str) -> Option<String> {
     None
 }
 
-/// Ends the program after printing the error in the command line, or the help.
+/// Ends the program after printing the error in the command line, the help or the version.
 fn end(mut err: clap::Error, words: &[OsString]) -> ! {
-    if err.kind() == ErrorKind::DisplayHelp {
-        let is_paged = !words.iter().any(|word| word == "--no-pager")
+    if !err.use_stderr() {
+        let is_paged = err.kind() == ErrorKind::DisplayHelp
+            && !words.iter().any(|word| word == "--no-pager")
             && env::var("LOGTOOL_NO_PAGER").as_deref() != Ok("true");
         if is_paged && terminal::stdout_is_seen() {
             let variable = || env::var("LOGTOOL_PAGER").ok();
             pager::enable(value_of(words, "--pager").or_else(variable).as_deref());
         }
-        // The reader of the output may have closed it.
-        let _ = print_help(&err.render());
+        let printed = print_help(&err.render());
+        let status = printed.map_or_else(
+            |err| error::exit_status(&err.into(), false),
+            |()| err.exit_code(),
+        );
         pager::finish();
-        process::exit(err.exit_code());
+        process::exit(status);
     }
     suggest(&mut err, words);
     let is_harmful =
         |word: &OsString| word.to_string_lossy().contains(acts_on_terminal);
-    if err.use_stderr() && words.iter().any(is_harmful) {
+    if words.iter().any(is_harmful) {
         // Without colours, because the words may have some of their own.
         err.to_string().lines().for_each(print_line);
         process::exit(err.exit_code());
     }
-    if err.use_stderr() {
-        // The output may be closed. The exit status reports the error all the same.
-        let _ = io::stderr().write_all(with_hints(&err.render()).as_bytes());
-        process::exit(err.exit_code());
-    }
-    err.exit()
+    // The output may be closed. The exit status reports the error all the same.
+    let _ = io::stderr().write_all(with_hints(&err.render()).as_bytes());
+    process::exit(err.exit_code());
 }
 
 /// Returns the text of an error of clap, with its suggestions named as other hints are.
