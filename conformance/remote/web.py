@@ -3,9 +3,13 @@
 import functools
 import http.server
 import json
+import os
+import subprocess
 import threading
+import time
 
 from logs import logtool, tables
+from plain import Plain
 from server import Server
 
 #: Transient faults: the first and the fourth request fail like this.
@@ -31,6 +35,8 @@ def check(tally, files, folder):
     faults(tally, server, files, folder)
     changes(tally, server, files)
     no_ranges(tally, files, folder)
+    plain(tally, files, folder)
+    endless(tally, files, folder)
 
 
 def same_info(path, url):
@@ -138,6 +144,95 @@ def no_ranges(tally, files, folder):
             found.append(f"it is not told: {text}")
         tally.check(f"{kind}: from a server without ranges", found, text.strip())
     server.shutdown()
+
+
+#: Servers that state little about a file, in the words of `Plain`.
+PLAIN = (
+    "chunked",
+    "chunked nohead",
+    "chunked gzip nohead",
+    "close nohead",
+    "close gzip",
+    "chunked redirect nohead",
+    "chunked ranges nohead",
+    "close ranges",
+)
+
+
+def plain(tally, files, folder):
+    """Each kind of log is the same from servers that state little about it."""
+    for how in PLAIN:
+        server = Plain(folder / "logs", how)
+        name = how.replace(" ", "-")
+        for kind in ("bag", "cut bag", "ulog", "pcap", "gzip", "big mcap"):
+            url = f"{server.url}/{files[kind].name}?Signature=secret"
+            found = list(same_info(files[kind], url))
+            if kind != "big mcap":
+                found += same_tables(files[kind], url, folder / "plain" / name / kind)
+            tally.check(f"{kind}: from a server that is {how}", found)
+        found = list(several(files, server, folder, name))
+        tally.check(f"several logs: from a server that is {how}", found)
+        server.http.shutdown()
+
+
+def several(files, server, folder, name):
+    """A dataset and a merged log of URLs are those of the files."""
+    outputs = []
+    for side, root in (("here", folder / "logs"), ("there", server.url)):
+        out = folder / "several" / name / side
+        out.mkdir(parents=True)
+        logs = [f"{root}/{files[kind].name}" for kind in ("bag", "big bag")]
+        for words in (
+            ("batch", *logs, "--format", "csv", "-o", out / "set"),
+            ("merge", *logs, "-o", out / "all.bag"),
+        ):
+            done = logtool(*words, "-q")
+            if done.returncode:
+                yield done.stderr.decode()
+        outputs.append(tables(out))
+    here, there = outputs
+    # The state and the catalog name the logs.
+    for path in sorted(here.keys() | there.keys()):
+        if not path.startswith("set/_") and here.get(path) != there.get(path):
+            yield f"{path} differs"
+    if len(here) < 3:
+        yield "there are no outputs"
+
+
+def endless(tally, files, folder):
+    """Answers that never end are errors, after a time that the options limit."""
+    for how, told in (
+        ("chunked drip", "the server sends less than 1000 bytes per second"),
+        ("close drip nohead", "the server sends less than 1000 bytes per second"),
+        ("chunked stall", "the response stalled after"),
+        ("chunked gzip stall nohead", "the response stalled after"),
+    ):
+        server = Plain(folder / "logs", how)
+        url = f"{server.url}/{files['ulog'].name}"
+        start = time.monotonic()
+        done = logtool("convert", url, "-o", folder / "endless", "--remote-timeout", "2")
+        seconds = time.monotonic() - start
+        text = done.stderr.decode()
+        wrong = [f"status {done.returncode}: {text}"] * (done.returncode != 1 or told not in text)
+        wrong += ["there are outputs"] * (folder / "endless").exists()
+        # Attempts start within eight timeouts, and take up to two.
+        wrong += [f"it took {seconds} s"] * (seconds > 30)
+        tally.check(f"{how}: ends", wrong, f"{seconds:.0f} s: {text.strip()}")
+        server.http.shutdown()
+    flood(tally, files, folder)
+
+
+def flood(tally, files, folder):
+    """Bytes without end are an error where the files of the program are limited."""
+    server = Plain(folder / "logs", "chunked flood nohead")
+    url = f"{server.url}/{files['ulog'].name}"
+    limited = ("sh", "-c", 'ulimit -f 100000; exec "$0" "$@"')
+    command = [*limited, os.environ["LOGTOOL"], "info", url]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=300)
+    text = done.stderr.decode()
+    fine = done.returncode == 1 and "temporary file" in text and "`ulimit -f`" in text
+    tally.check("chunked flood: ends at the limit", [] if fine else [text], text.strip())
+    server.http.shutdown()
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

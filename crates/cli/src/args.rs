@@ -146,6 +146,14 @@ pub(crate) struct GlobalArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]
     #[arg(hide_short_help = true)]
     pub(crate) remote_timeout: Option<u16>,
+    /// Fewest bytes per second that a server may send [default: 1000]
+    ///
+    /// Fewest bytes per second that a server may send, averaged over twice --remote-timeout
+    /// [default: 1000]
+    #[arg(long, global = true, value_name = "BYTES", hide_possible_values = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(hide_short_help = true)]
+    pub(crate) remote_min_rate: Option<u32>,
     /// Number of threads [default: one per processor]
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -9,7 +9,7 @@ use std::{any::TypeId, collections::BTreeSet, ffi::OsStr, path::Path};
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 /// The options that do not change outputs, and those that are places or secrets.
-const LEFT_OUT: [&str; 15] = [
+const LEFT_OUT: [&str; 16] = [
     "out",
     "force",
     "quiet",
@@ -19,6 +19,7 @@ const LEFT_OUT: [&str; 15] = [
     "key_file",
     "json",
     "remote_timeout",
+    "remote_min_rate",
     "memory",
     "shard",
     "catalog",

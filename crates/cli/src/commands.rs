@@ -157,6 +157,9 @@ fn session(global: &GlobalArgs) -> Result<Session> {
     if let Some(seconds) = global.remote_timeout {
         session = session.with_remote_timeout(Duration::from_secs(seconds.into()));
     }
+    if let Some(bytes) = global.remote_min_rate {
+        session = session.with_remote_min_rate(bytes);
+    }
     Ok(session)
 }
 

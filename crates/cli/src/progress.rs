@@ -14,6 +14,9 @@ use crate::{
 /// The numbers of a bar of bytes, in the decimal units of other texts.
 const BYTES: &str = "{decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}";
 
+/// The numbers of a bar of bytes whose total is not known.
+const RECEIVED_BYTES: &str = "{decimal_bytes}  {decimal_bytes_per_sec}";
+
 /// The duration after which a bar appears. Short commands do not flicker.
 const DELAY: Duration = Duration::from_millis(300);
 
@@ -60,7 +63,8 @@ impl Progress for TerminalProgress {
     }
 
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task> {
-        Box::new(Bar::new(name, bytes, BYTES))
+        let numbers = if bytes > 0 { BYTES } else { RECEIVED_BYTES };
+        Box::new(Bar::new(name, bytes, numbers))
     }
 
     fn start_records(&self, name: &str, records: u64) -> Box<dyn Task> {

@@ -104,6 +104,7 @@ impl OpenArguments {
                 let seconds = Duration::try_from_secs_f64(value.extract()?);
                 session.with_remote_timeout(seconds.map_err(invalid)?)
             }
+            "remote_min_rate" => session.with_remote_min_rate(value.extract()?),
             "calibration" => {
                 let path: std::path::PathBuf = value.extract()?;
                 let calibration = lidar::calibration(&path);

@@ -31,8 +31,8 @@ use crate::{
 /// The keywords are `key` for encrypted logs (the private key of a ULog in PEM format; 16 bytes or
 /// 32 hexadecimal digits for a bag), `utc_start`, `input_format`, `time_column` of CSV and Parquet
 /// files (`"name"` or `"name:ms"`), `record_limit` in bytes, `strict_index`, `read_anyway`,
-/// `remote_timeout` in seconds; for lidars `calibration` (a path), `model`, `formula`, `axes`,
-/// `cut`, `lidar_clock`. They have the meaning of the options of the command with the same names.
+/// `remote_timeout` in seconds, `remote_min_rate` in bytes per second; for lidars `calibration` (a
+/// path), `model`, `formula`, `axes`, `cut`, `lidar_clock`. They have the meaning of the options of the command with the same names.
 #[pyfunction]
 #[pyo3(signature = (input, **options))]
 pub(crate) fn open(

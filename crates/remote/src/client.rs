@@ -20,7 +20,7 @@ use tokio::{
 use crate::{
     chunk_cache::BLOCK_BYTES,
     failure::Failure,
-    full_download,
+    full_download::FullDownload,
     limits::Limits,
     list,
     location::{Location, Scheme},
@@ -102,42 +102,53 @@ impl Client {
         })
     }
 
-    /// Opens the object at `location`.
+    /// Opens the object at `location`. If a web server does not support range requests, the object
+    /// is downloaded completely. Then `on_progress` is called with the number of received bytes,
+    /// which starts again if an attempt fails, and with the length of the object if the server
+    /// states it. An error of `on_progress` ends the download.
     ///
     /// # Errors
     /// `NotFound`, `PermissionDenied`, or the error of the last attempt.
-    pub fn open(&self, location: &Location) -> io::Result<RemoteObject> {
-        self.open_in(self.store(location, READ_RETRIES)?, store::path(location)?)
+    pub fn open(
+        &self,
+        location: &Location,
+        on_progress: &mut dyn FnMut(u64, Option<u64>) -> io::Result<()>,
+    ) -> io::Result<RemoteObject> {
+        let store = self.store(location, READ_RETRIES)?;
+        if let Some(source) = self.open_in(store, store::path(location)?)? {
+            return Ok(RemoteObject { source, is_downloaded: false });
+        }
+        if location.scheme() != Scheme::Http {
+            let message = "the store does not support range requests";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        }
+        let transport = &*self.transport;
+        let download = FullDownload {
+            client: &store::download_client(transport.limits)?,
+            url: &location.request_url(),
+            transport,
+        };
+        let file = self.runtime.block_on(download.fetch(on_progress))?.into_file()?;
+        let source = Arc::new(FileSource::new(file)?);
+        Ok(RemoteObject { source, is_downloaded: true })
     }
 
-    /// Opens the object at `path` of `store`.
+    /// Opens the object at `path` of `store`; `None` if that does not support range requests.
     fn open_in(
         &self,
         store: Arc<dyn ObjectStore>,
         path: Path,
-    ) -> io::Result<RemoteObject> {
-        let result = self.runtime.block_on(Object::find(
-            store.clone(),
-            path.clone(),
-            self.transport.clone(),
-            BLOCK_BYTES,
-        ))?;
-        let (object, first_bytes) = match result {
-            OpenResult::Ranged(object, first_bytes) => (object, first_bytes),
-            OpenResult::Whole => {
-                let file = self.runtime.block_on(full_download::fetch(
-                    &store,
-                    &path,
-                    &self.transport,
-                ))?;
-                let source = Arc::new(FileSource::new(file)?);
-                return Ok(RemoteObject { source, is_downloaded: true });
-            }
+    ) -> io::Result<Option<Arc<dyn Source>>> {
+        let transport = self.transport.clone();
+        let result = Object::find(store, path, transport, BLOCK_BYTES);
+        let OpenResult::Ranged(object, first_bytes) = self.runtime.block_on(result)?
+        else {
+            return Ok(None);
         };
         let (handle, source_count) =
             (self.runtime.handle().clone(), self.source_count.clone());
         let source = RemoteSource::new(object, first_bytes, handle, source_count);
-        Ok(RemoteObject { source: Arc::new(source), is_downloaded: false })
+        Ok(Some(Arc::new(source)))
     }
 
     /// Lists all objects in the folder `location` and its subfolders, sorted by name.
@@ -324,14 +335,14 @@ impl Client {
         retries: usize,
     ) -> io::Result<Arc<dyn ObjectStore>> {
         if location.scheme() == Scheme::Http {
-            return store::store(location, retries);
+            return store::store(location, retries, self.transport.limits);
         }
         let key = (location.scheme(), location.root().to_owned(), retries);
         let mut stores = self.stores.lock();
         if let Some(store) = stores.get(&key) {
             return Ok(store.clone());
         }
-        let store = store::store(location, retries)?;
+        let store = store::store(location, retries, self.transport.limits)?;
         stores.insert(key, store.clone());
         Ok(store)
     }

@@ -51,6 +51,36 @@ impl Failure {
         Self::Transient(io::Error::new(io::ErrorKind::PermissionDenied, message))
     }
 
+    /// Returns the error for a response with the HTTP status `code`, which is called `name`.
+    pub(crate) fn from_status(code: u16, name: &str) -> Self {
+        let permanent = |kind, message: &str| {
+            Self::Permanent(io::Error::new(kind, message.to_owned()))
+        };
+        let answer = format!("the server answers {code} {name}");
+        match code {
+            401 => permanent(
+                io::ErrorKind::PermissionDenied,
+                "the server requires valid credentials (401)",
+            ),
+            403 => permanent(
+                io::ErrorKind::PermissionDenied,
+                "the server denies access to it (403)",
+            ),
+            404 => permanent(io::ErrorKind::NotFound, "there is no such object"),
+            416 => permanent(
+                io::ErrorKind::UnexpectedEof,
+                "the range is not in the object",
+            ),
+            // Some servers answer this to requests that they do not implement.
+            500 | 501 => Self::Transient(io::Error::other(answer)),
+            // Timeouts, rate limits and server errors are temporary.
+            408 | 429 | 502.. => {
+                Self::Transient(io::Error::new(io::ErrorKind::ResourceBusy, answer))
+            }
+            _ => permanent(io::ErrorKind::Other, &answer),
+        }
+    }
+
     /// Returns the error for a timeout.
     pub(crate) fn timeout(message: &str) -> Self {
         Self::Transient(io::Error::new(io::ErrorKind::TimedOut, message.to_owned()))
@@ -67,17 +97,13 @@ impl From<object_store::Error> for Failure {
             Self::Permanent(io::Error::new(kind, message.to_owned()))
         };
         match &err {
-            E::NotFound { .. } => {
-                permanent(io::ErrorKind::NotFound, "there is no such object")
-            }
-            E::PermissionDenied { .. } => permanent(
-                io::ErrorKind::PermissionDenied,
-                "the server denies access to it (403)",
-            ),
-            E::Unauthenticated { .. } => permanent(
-                io::ErrorKind::PermissionDenied,
-                "the server requires valid credentials (401)",
-            ),
+            // The store of web servers returns this also for a refused method, e.g. HEAD.
+            E::NotFound { .. } => match status(&err) {
+                Some((405, name)) => Self::from_status(405, &name),
+                _ => Self::from_status(404, ""),
+            },
+            E::PermissionDenied { .. } => Self::from_status(403, ""),
+            E::Unauthenticated { .. } => Self::from_status(401, ""),
             E::Precondition { .. } => Self::object_changed(),
             E::AlreadyExists { .. } => {
                 permanent(io::ErrorKind::AlreadyExists, "it exists already")
@@ -89,28 +115,11 @@ impl From<object_store::Error> for Failure {
                 permanent(io::ErrorKind::InvalidInput, &root_cause(&err))
             }
             _ => match status(&err) {
-                // Timeouts, rate limits and server errors are temporary.
-                Some((code @ (408 | 429 | 500..), name)) => {
-                    let message = format!("the server answers {code} {name}");
-                    let kind = match code {
-                        // Some servers answer this to requests that they do not implement.
-                        500 | 501 => io::ErrorKind::Other,
-                        _ => io::ErrorKind::ResourceBusy,
-                    };
-                    Self::Transient(io::Error::new(kind, message))
-                }
                 // For objects, the store returns `NotFound` instead.
                 Some((404, _)) => {
                     permanent(io::ErrorKind::NotFound, "there is no such bucket")
                 }
-                Some((416, _)) => permanent(
-                    io::ErrorKind::UnexpectedEof,
-                    "the range is not in the object",
-                ),
-                Some((code, name)) => permanent(
-                    io::ErrorKind::Other,
-                    &format!("the server answers {code} {name}"),
-                ),
+                Some((code, name)) => Self::from_status(code, &name),
                 None => {
                     let kind = if is_network_failure(&err) {
                         io::ErrorKind::NotConnected
@@ -121,6 +130,16 @@ impl From<object_store::Error> for Failure {
                 }
             },
         }
+    }
+}
+
+impl From<HttpError> for Failure {
+    fn from(err: HttpError) -> Self {
+        let kind = match is_network_failure(&err) {
+            true => io::ErrorKind::NotConnected,
+            false => io::ErrorKind::Other,
+        };
+        Self::Transient(io::Error::new(kind, root_cause(&err)))
     }
 }
 
@@ -145,7 +164,7 @@ fn is_token_failure(err: &object_store::Error) -> bool {
 }
 
 /// Returns whether the server sent no response at all.
-fn is_network_failure(err: &object_store::Error) -> bool {
+fn is_network_failure(err: &(dyn std::error::Error + 'static)) -> bool {
     use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(err);
     while let Some(err) = cause {
@@ -158,8 +177,8 @@ fn is_network_failure(err: &object_store::Error) -> bool {
 }
 
 /// Returns the root cause in one line, without URLs, which may contain secrets.
-fn root_cause(err: &object_store::Error) -> String {
-    let mut cause: &dyn std::error::Error = err;
+fn root_cause(err: &dyn std::error::Error) -> String {
+    let mut cause = err;
     while let Some(source) = cause.source() {
         cause = source;
     }
@@ -197,6 +216,23 @@ mod tests {
             panic!()
         };
         assert_eq!(err.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn refused_method_is_not_a_missing_object() {
+        let of = |status: &str| {
+            let text = format!(
+                "Error performing HEAD http://h/x in 2ms - Server returned non-2xx status \
+                 code: {status}: "
+            );
+            let (path, source) = ("x".to_owned(), text.into());
+            Failure::from(object_store::Error::NotFound { path, source }).into_error()
+        };
+        assert_eq!(of("404 Not Found").kind(), io::ErrorKind::NotFound);
+        let refused = of("405 Method Not Allowed");
+        assert_eq!(refused.kind(), io::ErrorKind::Other);
+        let text = "the server answers 405 Method Not Allowed";
+        assert_eq!(refused.to_string(), text);
     }
 
     #[test]

@@ -11,13 +11,14 @@
 //!
 //! fn main() -> std::io::Result<()> {
 //!     let client = Client::new(Limits::default())?;
-//!     let bag = client.open(&Location::parse("s3://logs/2024/drive.bag")?)?;
+//!     let bag = client.open(&Location::parse("s3://logs/2024/drive.bag")?, &mut |_, _| Ok(()))?;
 //!     println!("{} bytes", bag.source.len());
 //!     println!("{:?}", bag.source.read_at(0..13)?);
 //!     Ok(())
 //! }
 //! ```
 
+mod bounded_http;
 mod chunk;
 mod chunk_cache;
 mod client;
@@ -32,6 +33,7 @@ mod read_ahead;
 mod small_objects;
 mod source;
 mod store;
+mod transfer_rate;
 mod upload;
 
 pub use crate::{

@@ -10,6 +10,9 @@ use crate::{failure::Failure, limits::Limits};
 
 /// The maximum number of objects in a list.
 const MAX_OBJECTS: usize = 1_000_000;
+/// The expected maximum size of a response with a part of the list. Stores send up to 5,000 objects,
+/// whose keys have up to 1 KiB. A response without any object is allowed.
+const MAX_PAGE_BYTES: u64 = 8 << 20;
 
 /// Lists all objects in the folder `prefix` and its subfolders, sorted by key.
 pub(crate) async fn list(
@@ -41,8 +44,8 @@ pub(crate) async fn for_each_object(
 ) -> io::Result<()> {
     let mut stream = store.list(Some(prefix));
     loop {
-        let next =
-            time::timeout(limits.timeout * limits.attempts, stream.try_next()).await;
+        let time = limits.retry_time(MAX_PAGE_BYTES);
+        let next = time::timeout(time, stream.try_next()).await;
         let next = next.map_err(|_| Failure::timeout("the server does not answer"));
         let next = next.map_err(Failure::into_error)?;
         let Some(meta) = next.map_err(|err| Failure::from(err).into_error())? else {

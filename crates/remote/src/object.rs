@@ -6,6 +6,7 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     io,
     ops::Range,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -13,11 +14,14 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use futures_util::TryStreamExt as _;
+use futures_util::{Stream, TryStreamExt as _};
 use object_store::{
     GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, path::Path,
 };
-use tokio::{sync::Semaphore, time};
+use tokio::{
+    sync::Semaphore,
+    time::{self, Instant},
+};
 
 use crate::{failure::Failure, limits::Limits};
 
@@ -75,6 +79,10 @@ impl Object {
                 // An empty object has no first byte, so servers reject the range.
                 match request_metadata(&store, &path, &transport).await {
                     Ok(meta) if meta.size == 0 => (Bytes::new(), meta),
+                    // A server without ranges, or one that does not state lengths.
+                    _ if err.kind() == io::ErrorKind::UnexpectedEof => {
+                        return Ok(OpenResult::Whole);
+                    }
                     _ => return Err(err),
                 }
             }
@@ -90,6 +98,7 @@ impl Object {
     pub(crate) async fn fetch(&self, range: Range<u64>) -> io::Result<Bytes> {
         let Self { store, path, transport, meta } = self;
         let mut attempts = Attempts::new(transport);
+        attempts.add_time_for(range.end - range.start);
         loop {
             match get(store, path, transport, range.clone(), Some(meta)).await {
                 Ok((bytes, _)) => return Ok(bytes),
@@ -109,17 +118,25 @@ impl Object {
     }
 }
 
-/// Counts the attempts of a request.
+/// Counts the attempts of a request, and limits their time.
 #[derive(Debug)]
 pub(crate) struct Attempts<'w> {
     transport: &'w Transport,
     failed: u32,
+    start: Instant,
+    /// The number of bytes for which there is additional time.
+    bytes: u64,
 }
 
 impl<'w> Attempts<'w> {
     /// Creates a counter without failed attempts.
     pub(crate) fn new(transport: &'w Transport) -> Self {
-        Self { transport, failed: 0 }
+        Self { transport, failed: 0, start: Instant::now(), bytes: 0 }
+    }
+
+    /// Gives further attempts the time in which `bytes` bytes are received.
+    pub(crate) fn add_time_for(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// Pauses before the next attempt after a `failure`, or returns the error if no further attempt
@@ -130,9 +147,11 @@ impl<'w> Attempts<'w> {
             Failure::Transient(err) => err,
         };
         self.failed += 1;
-        let Self { transport: Transport { limits, .. }, failed } = *self;
-        if failed >= limits.attempts {
-            let message = format!("{err} (tried {failed} times)");
+        let Self { transport: Transport { limits, .. }, failed, start, .. } = *self;
+        let is_late = start.elapsed() >= limits.retry_time(self.bytes);
+        if failed >= limits.attempts || is_late {
+            let times = if failed == 1 { "once" } else { &*format!("{failed} times") };
+            let message = format!("{err} (tried {times})");
             return Err(io::Error::new(err.kind(), message));
         }
         let random = RandomState::new().hash_one(failed);
@@ -173,7 +192,7 @@ async fn get(
     }
     let mut bytes = BytesMut::new();
     let len = expected_range.end - expected_range.start;
-    receive_body(result, transport, len, |chunk| {
+    receive_body(result.into_stream(), transport, Some(len), |chunk| {
         bytes.reserve(if bytes.is_empty() { len as usize } else { 0 });
         bytes.extend_from_slice(chunk);
         Ok(())
@@ -199,56 +218,42 @@ pub(crate) async fn send_request(
     transport: &Transport,
     options: GetOptions,
 ) -> Result<GetResult, Failure> {
-    transport.requests.fetch_add(1, Ordering::Relaxed);
+    transport.count_request();
     let answer =
         time::timeout(transport.limits.timeout, store.get_opts(path, options)).await;
     Ok(answer.map_err(|_| Failure::timeout("the server does not answer"))??)
 }
 
-/// Receives a body of `len` bytes, and passes its chunks to `accept`.
-pub(crate) async fn receive_body(
-    result: GetResult,
+/// Receives the body of a response, which has `len` bytes if the server states the length, and
+/// passes its chunks to `accept`.
+pub(crate) async fn receive_body<E>(
+    body: impl Stream<Item = Result<Bytes, E>>,
     transport: &Transport,
-    len: u64,
+    len: Option<u64>,
     mut accept: impl FnMut(&[u8]) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let Limits { timeout, .. } = transport.limits;
-    let mut stream = result.into_stream();
+) -> Result<(), Failure>
+where
+    Failure: From<E>,
+{
+    let mut body = pin!(body);
     let mut received_bytes = 0;
-    let receive = async {
-        loop {
-            let next = time::timeout(timeout, stream.try_next()).await;
-            let Some(chunk) =
-                next.map_err(|_| stalled_failure(received_bytes, len))??
-            else {
-                break;
-            };
-            received_bytes += chunk.len() as u64;
-            transport.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-            if received_bytes > len {
-                let message = "the server sends more than it announced";
-                return Err(Failure::Transient(io::Error::other(message)));
-            }
-            accept(&chunk).map_err(Failure::Permanent)?;
+    while let Some(chunk) = body.try_next().await? {
+        received_bytes += chunk.len() as u64;
+        transport.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        if len.is_some_and(|len| received_bytes > len) {
+            let message = "the server sends more than it announced";
+            return Err(Failure::Transient(io::Error::other(message)));
         }
-        Ok(())
-    };
-    match time::timeout(transport.limits.body_time(len), receive).await {
-        Ok(result) => result?,
-        Err(_) => return Err(stalled_failure(received_bytes, len)),
+        accept(&chunk).map_err(Failure::Permanent)?;
     }
-    if received_bytes < len {
-        let message =
-            format!("the response ended after {received_bytes} of {len} bytes");
-        return Err(Failure::Transient(io::Error::other(message)));
+    match len {
+        Some(len) if received_bytes < len => {
+            let message =
+                format!("the response ended after {received_bytes} of {len} bytes");
+            Err(Failure::Transient(io::Error::other(message)))
+        }
+        _ => Ok(()),
     }
-    Ok(())
-}
-
-fn stalled_failure(received_bytes: u64, len: u64) -> Failure {
-    Failure::timeout(&format!(
-        "the response stalled after {received_bytes} of {len} bytes"
-    ))
 }
 
 /// Returns whether two metadata belong to the same version of an object. The sizes are compared,
@@ -273,10 +278,44 @@ impl Transport {
         let (requests, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { limits, slots: Semaphore::new(SLOTS), requests, bytes }
     }
+
+    /// Counts a request in the statistics.
+    pub(crate) fn count_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Object").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Makes attempts that fail after a minute each, with additional time for `bytes` bytes.
+    async fn fail_slowly(bytes: u64) -> String {
+        let transport = Transport::new(Limits::default());
+        let mut attempts = Attempts::new(&transport);
+        attempts.add_time_for(bytes);
+        loop {
+            time::advance(Duration::from_secs(60)).await;
+            let failure = Failure::timeout("too slow");
+            if let Err(err) = attempts.pause_or_fail(failure).await {
+                return err.to_string();
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempts_end_after_eight_timeouts_and_the_time_for_their_bytes() {
+        assert_eq!(fail_slowly(0).await, "too slow (tried 4 times)");
+        // 100 s at 16 KiB/s.
+        assert_eq!(fail_slowly(100 << 14).await, "too slow (tried 6 times)");
+        assert_eq!(fail_slowly(u64::MAX).await, "too slow (tried 7 times)");
     }
 }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The maximum size of a small object in bytes.
-const MAX_OBJECT_BYTES: u64 = 256 << 20;
+pub(crate) const MAX_OBJECT_BYTES: u64 = 256 << 20;
 
 /// The version of an object, which distinguishes it from a later object at the same location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,8 @@ impl SmallObject<'_> {
             return Err(Failure::Permanent(io::Error::other(message)));
         }
         let mut bytes = BytesMut::new();
-        receive_body(response, self.transport, meta.size, |chunk| {
+        let (body, len) = (response.into_stream(), Some(meta.size));
+        receive_body(body, self.transport, len, |chunk| {
             bytes.extend_from_slice(chunk);
             Ok(())
         })
@@ -110,7 +111,7 @@ impl SmallObject<'_> {
         let options = PutOptions { mode, ..PutOptions::default() };
         let result =
             self.store.put_opts(self.path, PutPayload::from(bytes.clone()), options);
-        let time = self.transport.limits.body_time(bytes.len() as u64);
+        let time = self.transport.limits.upload_time(bytes.len() as u64);
         let result = time::timeout(time, result).await;
         match result.map_err(|_| Failure::timeout("the server does not answer"))? {
             Ok(done) => Ok(Some(ObjectVersion(done.into()))),

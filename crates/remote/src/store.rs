@@ -6,15 +6,19 @@ use object_store::{
     ClientConfigKey, ClientOptions, ObjectStore, RetryConfig,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
     azure::{AzureConfigKey, MicrosoftAzureBuilder},
+    client::{HttpClient, HttpConnector as _},
     gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
     http::HttpBuilder,
     path::Path,
 };
 
 use crate::{
+    bounded_http::BoundedConnector,
     failure::{Failure, invalid_request},
+    limits::Limits,
     location::{Location, Scheme},
     profile::Profile,
+    small_objects::MAX_OBJECT_BYTES,
 };
 
 /// The timeout of `object_store` for a request. This crate detects slow requests much earlier.
@@ -24,14 +28,21 @@ const TIMEOUT: &str = "1 hour";
 pub(crate) fn store(
     location: &Location,
     retries: usize,
+    limits: Limits,
 ) -> io::Result<Arc<dyn ObjectStore>> {
-    let retry = RetryConfig { max_retries: retries, ..RetryConfig::default() };
+    let retry = RetryConfig {
+        max_retries: retries,
+        retry_timeout: limits.retry_time(0),
+        ..RetryConfig::default()
+    };
+    let connector = BoundedConnector { limits, max_bytes: MAX_OBJECT_BYTES };
     let timeout = ClientConfigKey::Timeout;
     let built: object_store::Result<Arc<dyn ObjectStore>> = match location.scheme() {
         Scheme::S3 => {
             let mut builder = AmazonS3Builder::from_env()
                 .with_bucket_name(location.root())
                 .with_config(AmazonS3ConfigKey::Client(timeout), TIMEOUT)
+                .with_http_connector(connector)
                 .with_retry(retry);
             let profile = Profile::from_environment()?;
             for (key, name) in [
@@ -59,6 +70,7 @@ pub(crate) fn store(
         Scheme::Gcs => GoogleCloudStorageBuilder::from_env()
             .with_bucket_name(location.root())
             .with_config(GoogleConfigKey::Client(timeout), TIMEOUT)
+            .with_http_connector(connector)
             .with_retry(retry)
             .build()
             .map(|store| Arc::new(store) as _),
@@ -66,6 +78,7 @@ pub(crate) fn store(
             let mut builder = MicrosoftAzureBuilder::from_env()
                 .with_container_name(location.root())
                 .with_config(AzureConfigKey::Client(timeout), TIMEOUT)
+                .with_http_connector(connector)
                 .with_retry(retry);
             let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
             if endpoint.is_some_and(|url| is_without_tls(&url)) {
@@ -75,19 +88,31 @@ pub(crate) fn store(
         }
         Scheme::Http => HttpBuilder::new()
             .with_url(location.request_url())
-            .with_client_options(
-                ClientOptions::new().with_allow_http(true).with_timeout_disabled(),
-            )
+            .with_client_options(web_options())
+            .with_http_connector(connector)
             .with_retry(retry)
             .build()
             .map(|store| Arc::new(store) as _),
     };
-    built.map_err(|err| {
-        let cause = Failure::from(err).into_error();
-        // No request was sent, because the settings are incomplete.
-        let message = format!("invalid settings in the environment: {cause}");
-        io::Error::new(io::ErrorKind::PermissionDenied, message)
-    })
+    built.map_err(invalid_settings)
+}
+
+/// Creates the client for downloads of whole objects from web servers.
+pub(crate) fn download_client(limits: Limits) -> io::Result<HttpClient> {
+    let connector = BoundedConnector { limits, max_bytes: u64::MAX };
+    connector.connect(&web_options()).map_err(invalid_settings)
+}
+
+/// Returns the options of clients of web servers.
+fn web_options() -> ClientOptions {
+    ClientOptions::new().with_allow_http(true).with_timeout_disabled()
+}
+
+/// Returns the error of a client that cannot be created. No request was sent.
+fn invalid_settings(err: object_store::Error) -> io::Error {
+    let cause = Failure::from(err).into_error();
+    let message = format!("invalid settings in the environment: {cause}");
+    io::Error::new(io::ErrorKind::PermissionDenied, message)
 }
 
 /// Returns whether `endpoint` uses plain HTTP, without TLS.

@@ -91,7 +91,8 @@ impl Upload<'_> {
             let expected = read(file, MIN_PART_BYTES.min(len - start))?;
             let end = start + expected.len() as u64;
             let get = self.store.get_range(self.path, start..end);
-            match with_timeout(self.transport.limits.body_time(end - start), get).await
+            match with_timeout(self.transport.limits.upload_time(end - start), get)
+                .await
             {
                 Ok(existing) if existing == expected => start = end,
                 _ => return Ok(false),
@@ -114,7 +115,7 @@ impl Upload<'_> {
     }
 
     async fn send_at_once(&self, bytes: Bytes) -> Result<(), Failure> {
-        let time = self.transport.limits.body_time(bytes.len() as u64);
+        let time = self.transport.limits.upload_time(bytes.len() as u64);
         let put = |mode| {
             let payload = PutPayload::from(bytes.clone());
             let options = PutOptions { mode, ..PutOptions::default() };
@@ -147,7 +148,7 @@ impl Upload<'_> {
         let mut upload = with_timeout(self.transport.limits.timeout, start).await?;
         let result = match self.send_parts(&mut *upload, file, len, part_bytes).await {
             Ok(()) => {
-                let time = self.transport.limits.body_time(len);
+                let time = self.transport.limits.upload_time(len);
                 with_timeout(time, upload.complete()).await.map(drop)
             }
             Err(failure) => Err(failure),
@@ -174,7 +175,7 @@ impl Upload<'_> {
                 let bytes = read(file, remaining.min(part_bytes))
                     .map_err(Failure::Permanent)?;
                 remaining -= bytes.len() as u64;
-                let time = self.transport.limits.body_time(bytes.len() as u64);
+                let time = self.transport.limits.upload_time(bytes.len() as u64);
                 uploads.push(with_timeout(time, upload.put_part(bytes.into())));
             } else if let Some(result) = uploads.next().await {
                 result?;

@@ -182,3 +182,71 @@ fn log_on_a_web_server_is_converted_once() {
     let run = folder.run(&["batch", &url, &signed, "-o", "both"]);
     run.assert_status(1, &["another URL differs from it only after the `?`"]);
 }
+
+/// Starts a web server that sends `log` in chunks of `chunk` bytes, without its length and whatever
+/// range is requested, and refuses HEAD; returns its URL.
+fn serve_chunked(log: Vec<u8>, chunk: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/flight.ulg", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, log) = (stream.unwrap(), log.clone());
+            thread::spawn(move || {
+                let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                let mut lines = lines.map_while(Result::ok);
+                let is_head = lines.next().is_none_or(|line| line.starts_with("HEAD"));
+                lines.take_while(|line| !line.is_empty()).for_each(drop);
+                let head = match is_head {
+                    true => "405 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                    false => {
+                        "200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+                    }
+                };
+                let mut answer = format!("HTTP/1.1 {head}").into_bytes();
+                for bytes in log.chunks(chunk).filter(|_| !is_head) {
+                    answer.extend(format!("{:x}\r\n", bytes.len()).as_bytes());
+                    answer.extend([bytes, b"\r\n"].concat());
+                }
+                answer.extend(if is_head { &b""[..] } else { b"0\r\n\r\n" });
+                // A client that requested a range closes the connection.
+                let _ = stream.write_all(&answer);
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn log_of_a_server_that_states_no_length_equals_the_local_log() {
+    let folder = Folder::with_log(&bytes::log());
+    let url = serve_chunked(bytes::log(), 1000);
+    let local = folder.run(&["info", "flight.ulg"]).assert_success();
+    let remote = folder.run(&["info", &url]);
+    assert_eq!(remote.stdout, local.stdout.replace("flight.ulg", &url));
+    remote.assert_status(
+        0,
+        &["downloads the whole file (of unknown length): the server does not support ranges"],
+    );
+    for (log, out) in [("flight.ulg", "here"), (&*url, "there")] {
+        let set = format!("{out}/set");
+        let merged = format!("{out}/all.ulg");
+        folder.run(&["convert", log, "-q", "-o", out]).assert_success();
+        folder.run(&["batch", log, "-q", "-o", &set]).assert_success();
+        let merge = ["merge", log, log, "--same-clock", "-q", "-o", &merged];
+        folder.run(&merge).assert_success();
+    }
+    assert!(folder.list("here").len() > 3, "{:?}", folder.list("here"));
+    for name in ["", "set", "set/flight_att"] {
+        let [here, there] =
+            ["here", "there"].map(|out| folder.list(&format!("{out}/{name}")));
+        assert_eq!(here, there);
+    }
+    for name in ["flight_att_0.csv", "all.ulg"] {
+        let [here, there] = ["here", "there"]
+            .map(|out| std::fs::read(folder.path().join(out).join(name)).unwrap());
+        assert!(here == there && !here.is_empty(), "{name}");
+    }
+    // An empty file, which has no first byte.
+    let run = folder.run(&["info", &serve_chunked(Vec::new(), 1)]);
+    run.assert_status(1, &["it is empty"]);
+}

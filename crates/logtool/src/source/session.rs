@@ -92,7 +92,8 @@ pub trait Progress: Send + Sync {
         true
     }
 
-    /// Starts to show a task that reads `bytes` bytes of the log called `name`.
+    /// Starts to show a task that reads `bytes` bytes of the log called `name`. The number is 0 if
+    /// it is not known.
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task>;
 
     /// Starts to show a task that writes `records` records of the logs called `name`.
@@ -305,7 +306,15 @@ impl Session {
     /// Sets how long a server may take to answer. The default is 30 seconds.
     #[must_use]
     pub fn with_remote_timeout(mut self, timeout: Duration) -> Self {
-        self.connection = Connection::new(timeout);
+        self.connection = self.connection.with_timeout(timeout);
+        self
+    }
+
+    /// Sets how many bytes a server must send per second, averaged over twice the time that it may
+    /// take to answer. The default is 1,000.
+    #[must_use]
+    pub fn with_remote_min_rate(mut self, bytes_per_second: u32) -> Self {
+        self.connection = self.connection.with_min_rate(bytes_per_second);
         self
     }
 

@@ -68,6 +68,7 @@ def open(
     strict_index: bool = False,
     read_anyway: bool = False,
     remote_timeout: float | None = None,
+    remote_min_rate: int | None = None,
     calibration: _StrPath | None = None,
     model: str | None = None,
     formula: str | None = None,
@@ -80,9 +81,9 @@ def open(
     ``key`` decrypts an encrypted log. It is the private key of a ULog in PEM format, or the key of
     a bag: 16 bytes or 32 hexadecimal digits. ``time_column`` is the column with the times of a
     CSV or Parquet file, as ``"name"`` or, with the unit ``s``, ``ms``, ``us`` or ``ns``, as
-    ``"name:ms"``. ``record_limit`` is in bytes, ``remote_timeout`` in seconds. ``calibration``
-    is the path of the calibration of a lidar. The keywords have the meaning of the options of
-    the command with the same names.
+    ``"name:ms"``. ``record_limit`` is in bytes, ``remote_timeout`` in seconds,
+    ``remote_min_rate`` in bytes per second. ``calibration`` is the path of the calibration of a
+    lidar. The keywords have the meaning of the options of the command with the same names.
     """
 
 @final

@@ -172,7 +172,7 @@ def _open_options(options: Mapping[str, str]) -> dict[str, Any]:
             continue
         if name in ("strict_index", "read_anyway"):
             result[name] = _flag(options, name)
-        elif name == "record_limit":
+        elif name in ("record_limit", "remote_min_rate"):
             result[name] = int(value)
         elif name in ("remote_timeout", "cut"):
             result[name] = float(value)

@@ -32,7 +32,7 @@ fn put(client: &Client, store: &Arc<InMemory>, bytes: &[u8]) {
 fn open_object(len: u64) -> (Client, Arc<InMemory>, Vec<u8>, Arc<dyn Source>) {
     let (client, store, bytes) = (client(), Arc::new(InMemory::new()), noise(len));
     put(&client, &store, &bytes);
-    let source = client.open_in(store.clone(), "x".into()).unwrap().source;
+    let source = client.open_in(store.clone(), "x".into()).unwrap().unwrap();
     (client, store, bytes, source)
 }
 
@@ -91,7 +91,7 @@ fn ranges_longer_than_the_cache_are_read() {
     let (client, store) = (Client::new(limits).unwrap(), Arc::new(InMemory::new()));
     let bytes = noise(20 * MIB);
     put(&client, &store, &bytes);
-    let source = client.open_in(store, "x".into()).unwrap().source;
+    let source = client.open_in(store, "x".into()).unwrap().unwrap();
     assert!(source.read_at(0..20 * MIB).unwrap() == bytes);
     assert!(source.read_at(MIB..19 * MIB).unwrap() == bytes[1 << 20..19 << 20]);
 }
@@ -133,9 +133,9 @@ fn replaced_object_is_an_error_and_never_mixed() {
 fn empty_object_is_opened_and_missing_object_is_an_error() {
     let (client, store, _, _) = open_object(1);
     put(&client, &store, &[]);
-    let source = client.open_in(store.clone(), "x".into()).unwrap().source;
+    let source = client.open_in(store.clone(), "x".into()).unwrap().unwrap();
     assert!(source.is_empty() && source.read_at(0..10).unwrap().is_empty());
-    let err = client.open_in(store, "y".into()).unwrap_err();
+    let err = client.open_in(store, "y".into()).err().unwrap();
     assert_eq!(err.kind(), io::ErrorKind::NotFound);
     assert_eq!(err.to_string(), "there is no such object");
 }

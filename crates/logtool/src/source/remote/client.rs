@@ -23,15 +23,27 @@ pub fn open(url: &str, session: &Session) -> Result<Remote> {
         return Err(Error::other("it is a folder, not a log").cannot_open(name));
     }
     let client = session.connection.client()?;
-    let opened = client.open(&location).map_err(|err| explain(err, &location));
-    let opened = opened.cannot_open(&name)?;
-    if opened.is_downloaded {
-        let len = units::Bytes(opened.source.len());
-        let message = format!(
-            "downloads the whole file ({len}): the server does not support ranges"
-        );
-        session.note(&name, &message);
-    }
+    let mut task = None;
+    let mut on_progress = |bytes, len: Option<u64>| {
+        if session.is_stopped() {
+            return Err(io::Error::other("the call was ended"));
+        }
+        let task = task.get_or_insert_with(|| {
+            let len_text = len.map_or_else(
+                || "of unknown length".to_owned(),
+                |len| units::Bytes(len).to_string(),
+            );
+            let message = format!(
+                "downloads the whole file ({len_text}): the server does not support ranges"
+            );
+            session.note(&name, &message);
+            session.progress.start(&name, len.unwrap_or(0))
+        });
+        task.set_position(bytes);
+        Ok(())
+    };
+    let opened = client.open(&location, &mut on_progress);
+    let opened = opened.map_err(|err| explain(err, &location)).cannot_open(&name)?;
     Ok(Remote { name, source: opened.source, is_whole: opened.is_downloaded })
 }
 
@@ -82,12 +94,15 @@ pub fn stat(url: &str, session: &Session) -> Result<ListedObject> {
     let location = parse(url)?;
     match session.connection.client()?.metadata(&location) {
         Ok(object) => Ok(listed_object(object)),
-        Err(err) if err.kind() == io::ErrorKind::Other => Ok(ListedObject {
-            url: location.to_string(),
-            bytes: 0,
-            modified: None,
-            tag: None,
-        }),
+        // Signed URLs may permit reading only.
+        Err(err)
+            if err.kind() == io::ErrorKind::Other
+                || location.scheme() == Scheme::Http
+                    && err.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            let url = location.to_string();
+            Ok(ListedObject { url, bytes: 0, modified: None, tag: None })
+        }
         Err(err) => Err(explain(err, &location)),
     }
 }

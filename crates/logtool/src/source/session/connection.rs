@@ -14,14 +14,20 @@ use {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connection {
     timeout: Option<Duration>,
+    min_bytes_per_second: Option<u32>,
     client: Arc<OnceLock<Client>>,
 }
 
 #[cfg(feature = "remote")]
 impl Connection {
-    /// Creates a connection to servers that may take up to `timeout` to answer.
-    pub(super) fn new(timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), client: Arc::default() }
+    /// Returns a connection to servers that may take up to `timeout` to answer.
+    pub(super) fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), client: Arc::default(), ..self }
+    }
+
+    /// Returns a connection to servers that send at least `bytes` per second.
+    pub(super) fn with_min_rate(self, bytes: u32) -> Self {
+        Self { min_bytes_per_second: Some(bytes), client: Arc::default(), ..self }
     }
 
     /// Returns the client, and creates it at the first call.
@@ -31,6 +37,8 @@ impl Connection {
         }
         let mut limits = Limits::default();
         limits.timeout = self.timeout.unwrap_or(limits.timeout);
+        limits.min_bytes_per_second =
+            self.min_bytes_per_second.unwrap_or(limits.min_bytes_per_second);
         let client =
             Client::new(limits).context("cannot start threads for the network")?;
         Ok(self.client.get_or_init(|| client))
@@ -45,7 +53,12 @@ pub(crate) struct Connection;
 #[cfg(not(feature = "remote"))]
 impl Connection {
     /// Ignores the timeout, because there are no servers.
-    pub(super) fn new(_: Duration) -> Self {
-        Self
+    pub(super) fn with_timeout(self, _: Duration) -> Self {
+        self
+    }
+
+    /// Ignores the rate, because there are no servers.
+    pub(super) fn with_min_rate(self, _: u32) -> Self {
+        self
     }
 }
