@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(seconds_until_too_slow(|_| 10_000).await, None);
         assert_eq!(seconds_until_too_slow(|_| 9_999).await, Some(60));
         // 60,000 bytes in each minute, all at once.
-        let burst = |step: u64| if step % 6 == 0 { 60_000 } else { 0 };
+        let burst = |step: u64| if step.is_multiple_of(6) { 60_000 } else { 0 };
         assert_eq!(seconds_until_too_slow(burst).await, None);
         // It becomes slow after ten minutes.
         let slower = |step| if step <= 60 { 1_000_000 } else { 10 };
