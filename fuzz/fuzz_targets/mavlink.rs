@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use arbitrary::{Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use logtool_mavlink::{
-    Scan, StreamPacket, UlogStream, Vehicle, scan,
+    ReceivedFrame, Scan, StreamPacket, UlogStream, Vehicle, scan,
     tlog::{TlogPart, TlogReader},
 };
 
@@ -31,7 +31,7 @@ fuzz_target!(|input: &[u8]| {
 /// Reads a telemetry log, and makes ULogs of the streams of all systems in it.
 fn telemetry_log(bytes: &[u8]) {
     let mut reader = TlogReader::new(bytes);
-    let mut streams: BTreeMap<u8, (UlogStream, Vec<u8>, u64)> = BTreeMap::new();
+    let mut streams: BTreeMap<(u8, u8), (UlogStream, Vec<u8>, u64)> = BTreeMap::new();
     let mut vehicle = Vehicle::new(None);
     let (mut now, mut parts, mut last_damage) = (0, 0, 0);
     while let Some(part) = reader.read_part().expect("memory does not fail") {
@@ -39,11 +39,12 @@ fn telemetry_log(bytes: &[u8]) {
         assert!(parts <= bytes.len(), "the reader makes progress");
         match part {
             TlogPart::Frame(time, frame) => {
-                vehicle.receive(frame.clone(), now);
+                let received = ReceivedFrame { frame: frame.clone(), address: None };
+                vehicle.receive(received, now);
                 talk(&mut vehicle, &mut now);
-                let system = frame.system;
+                let sender = (frame.system, frame.component);
                 if let Some(Some(packet)) = frame.into_packet() {
-                    let (stream, ulog, last) = streams.entry(system).or_default();
+                    let (stream, ulog, last) = streams.entry(sender).or_default();
                     *last = time;
                     // Another log is not added.
                     let _ = stream.push(packet, time, ulog);

@@ -7,6 +7,8 @@
 //! ```
 //! (MAVLink Developer Guide, "Packet Serialization". Trailing zeros of a 2.0 payload are omitted.)
 
+use std::net::SocketAddr;
+
 use mavlink::{
     MAV_STX, MAV_STX_V2, MavHeader, MavlinkVersion, Message as _, calculate_crc,
     dialects::common::{MavCmd, MavMessage, MavResult},
@@ -20,6 +22,8 @@ const SIGNATURE_BYTES: usize = 13;
 const CHECKSUM_BYTES: usize = 2;
 /// The id of a HEARTBEAT.
 const HEARTBEAT: u32 = 0;
+/// The ids of LOGGING_DATA and LOGGING_DATA_ACKED.
+const STREAM_PACKETS: [u32; 2] = [266, 267];
 /// `MAV_TYPE_GCS`: a ground control station.
 const GROUND_STATION: u8 = 6;
 /// `MAV_AUTOPILOT_INVALID`: not a flight controller.
@@ -49,6 +53,15 @@ pub struct Frame {
     pub(crate) content: Content,
 }
 
+/// A frame that arrived over a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceivedFrame {
+    /// The frame.
+    pub frame: Frame,
+    /// The UDP address of its sender; `None` for other connections.
+    pub address: Option<SocketAddr>,
+}
+
 /// The contents of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
@@ -71,6 +84,17 @@ impl Frame {
             Content::Stream { packet, .. } => Some(packet),
             _ => None,
         }
+    }
+}
+
+/// Returns whether `bytes` start like a frame with a packet of a log stream.
+pub(crate) fn is_stream_packet(bytes: &[u8]) -> bool {
+    match bytes.first_chunk() {
+        Some(&[MAV_STX_V2, _, flags, _, _, _, _, a, b, c]) => {
+            let id = u32::from_le_bytes([a, b, c, 0]);
+            flags & !SIGNED == 0 && STREAM_PACKETS.contains(&id)
+        }
+        _ => false,
     }
 }
 

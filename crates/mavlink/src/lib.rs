@@ -32,7 +32,7 @@ mod vehicle;
 pub mod link;
 
 pub use crate::{
-    frame::{Frame, Scan, scan},
+    frame::{Frame, ReceivedFrame, Scan, scan},
     packet::{MAX_DATA_BYTES, StreamPacket},
     stream::{AnotherLogStarted, StreamStatistics, UlogStream},
     vehicle::{CommandResult, Vehicle, VehicleEvent},

@@ -13,7 +13,7 @@ use std::{
 
 pub use self::address::{Address, AddressError};
 use self::datagrams::DatagramSocket;
-use crate::frame::{Frame, Scan, scan};
+use crate::frame::{Frame, ReceivedFrame, Scan, is_stream_packet, scan};
 
 /// The maximum time for which a call waits for bytes.
 const READ_TIMEOUT: Duration = Duration::from_millis(50);
@@ -27,13 +27,21 @@ pub struct Link {
     port: Port,
     /// The bytes of a byte stream that are not a complete frame yet.
     pending: Vec<u8>,
+    damaged_packets: u64,
+}
+
+/// The UDP addresses to which frames are sent.
+#[derive(Debug)]
+enum Peers {
+    /// Each address from which frames were received, because the vehicle is not known yet.
+    Heard(Vec<SocketAddr>),
+    /// The vehicle.
+    Vehicle(SocketAddr),
 }
 
 #[derive(Debug)]
 enum Port {
-    /// Frames are sent to each address from which frames were received. They contain the id of the
-    /// system for which they are meant.
-    Udp(DatagramSocket, Vec<SocketAddr>),
+    Udp(DatagramSocket, Peers),
     Tcp(TcpStream),
     #[cfg(unix)]
     Serial(serial::SerialPort),
@@ -48,13 +56,13 @@ impl Link {
         let port = match address {
             Address::UdpListen(host, port) => {
                 let socket = UdpSocket::bind((host.as_str(), *port))?;
-                Port::Udp(DatagramSocket::new(socket)?, Vec::new())
+                Port::Udp(DatagramSocket::new(socket)?, Peers::Heard(Vec::new()))
             }
             Address::UdpSend(host, port) => {
                 let peer = resolve(host, *port)?;
                 let any = if peer.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let socket = UdpSocket::bind(any)?;
-                Port::Udp(DatagramSocket::new(socket)?, vec![peer])
+                Port::Udp(DatagramSocket::new(socket)?, Peers::Heard(vec![peer]))
             }
             Address::Tcp(host, port) => {
                 let peer = resolve(host, *port)?;
@@ -72,7 +80,19 @@ impl Link {
             #[cfg(not(unix))]
             Address::Serial(..) => return Err(io::ErrorKind::Unsupported.into()),
         };
-        Ok(Self { port, pending: Vec::new() })
+        Ok(Self { port, pending: Vec::new(), damaged_packets: 0 })
+    }
+
+    /// Sends frames only to the vehicle at `address` from now on.
+    pub fn set_vehicle(&mut self, address: SocketAddr) {
+        if let Port::Udp(_, peers) = &mut self.port {
+            *peers = Peers::Vehicle(address);
+        }
+    }
+
+    /// Returns the number of packets of log streams that arrived cut or with a wrong checksum.
+    pub fn damaged_packets(&self) -> u64 {
+        self.damaged_packets
     }
 
     /// Sends a frame.
@@ -82,6 +102,10 @@ impl Link {
     pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         match &mut self.port {
             Port::Udp(socket, peers) => {
+                let peers = match peers {
+                    Peers::Heard(peers) => peers.as_slice(),
+                    Peers::Vehicle(peer) => std::slice::from_ref(peer),
+                };
                 for peer in peers {
                     match socket.send_to(frame, *peer) {
                         Err(err) if !is_temporary(&err) => return Err(err),
@@ -100,17 +124,22 @@ impl Link {
     ///
     /// # Errors
     /// Errors of the operating system; `UnexpectedEof` if the other end closed the connection.
-    pub fn receive(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
+    pub fn receive(&mut self, frames: &mut Vec<ReceivedFrame>) -> io::Result<()> {
         let mut bytes = [0; 1 << 16];
         let received = match &mut self.port {
             Port::Udp(socket, peers) => match socket.next(READ_TIMEOUT) {
-                Ok((datagram, peer)) => {
+                Ok((mut datagram, peer)) => {
                     let previous_len = frames.len();
+                    let address = Some(peer);
+                    let add = |frame| frames.push(ReceivedFrame { frame, address });
+                    self.damaged_packets += take_frames(&mut datagram, add);
                     // A frame does not continue in the next datagram.
-                    self.pending = datagram;
-                    take_frames(&mut self.pending, frames);
-                    let is_new = frames.len() > previous_len && !peers.contains(&peer);
-                    if is_new && peers.len() < MAX_PEERS {
+                    self.damaged_packets += u64::from(is_stream_packet(&datagram));
+                    if let Peers::Heard(peers) = peers
+                        && frames.len() > previous_len
+                        && !peers.contains(&peer)
+                        && peers.len() < MAX_PEERS
+                    {
                         peers.push(peer);
                     }
                     return Ok(());
@@ -127,7 +156,8 @@ impl Link {
         match received {
             Ok(length) => {
                 self.pending.extend(bytes.iter().take(length));
-                take_frames(&mut self.pending, frames);
+                let add = |frame| frames.push(ReceivedFrame { frame, address: None });
+                self.damaged_packets += take_frames(&mut self.pending, add);
                 Ok(())
             }
             Err(err) if is_temporary(&err) => Ok(()),
@@ -155,23 +185,29 @@ fn is_temporary(err: &io::Error) -> bool {
     )
 }
 
-/// Moves the complete frames in `bytes` to `frames`. Only bytes that may be the start of a frame
-/// remain.
-fn take_frames(bytes: &mut Vec<u8>, frames: &mut Vec<Frame>) {
+/// Removes the complete frames from `bytes`, and passes them to `add`. Only bytes that may be the
+/// start of a frame remain. Returns the number of packets of log streams with wrong checksums.
+fn take_frames(bytes: &mut Vec<u8>, mut add: impl FnMut(Frame)) -> u64 {
+    let mut damaged_packets = 0;
     let mut remaining = bytes.as_slice();
     loop {
         let consumed = match scan(remaining) {
             Scan::Frame(frame, length) => {
-                frames.push(frame);
+                add(frame);
                 length
             }
             Scan::Incomplete => break,
             // Only one byte is skipped, because the length of an unknown frame may be wrong.
-            Scan::Unknown(_) | Scan::Invalid => 1,
+            Scan::Unknown(_) => 1,
+            Scan::Invalid => {
+                damaged_packets += u64::from(is_stream_packet(remaining));
+                1
+            }
         };
         remaining = remaining.get(consumed..).unwrap_or_default();
     }
     *bytes = remaining.to_vec();
+    damaged_packets
 }
 
 #[cfg(test)]
@@ -190,11 +226,26 @@ mod tests {
         bytes.extend(vec![0; 300]);
         bytes.extend(heartbeat);
         bytes.extend(&heartbeat[..5]);
-        take_frames(&mut bytes, &mut frames);
+        assert_eq!(take_frames(&mut bytes, |frame| frames.push(frame)), 0);
         assert_eq!(frames.len(), 2);
         assert_eq!(bytes, &heartbeat[..5]);
         bytes.extend(&heartbeat[5..]);
-        take_frames(&mut bytes, &mut frames);
+        assert_eq!(take_frames(&mut bytes, |frame| frames.push(frame)), 0);
         assert_eq!((frames.len(), bytes.len()), (3, 0));
+    }
+
+    #[test]
+    fn packets_with_wrong_checksums_are_counted() {
+        // As in the tests of `frame`.
+        let packet = [
+            0xfd, 11, 0, 0, 0, 1, 1, 0x0b, 1, 0, 155, 0, 7, 255, 5, 2, 1, 2, 3, 4, 5,
+            0xfa, 0xcf,
+        ];
+        let mut bytes = packet.to_vec();
+        bytes.extend(packet);
+        bytes[18] ^= 1;
+        let mut frames = Vec::new();
+        assert_eq!(take_frames(&mut bytes, |frame| frames.push(frame)), 1);
+        assert_eq!((frames.len(), bytes.len()), (1, 0));
     }
 }

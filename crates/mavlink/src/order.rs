@@ -1,183 +1,306 @@
-//! Sorts packets by their sequence numbers, and detects missing packets.
+//! Sorts packets by their sequence numbers, and finds missing, repeated and misplaced packets.
+//!
+//! A packet whose number is far from the others is set aside until others follow it:
+//!
+//! ```text
+//! next 35: 35 ... 99          continues the stream
+//!          100 ... 32802      a long loss, if a second packet follows there; else a wrong number
+//!          0 ... 34           repeated, if its bytes are the same
+//!                             late, if it was given up; many of them: the numbers had jumped wrongly
+//!                             of another stream, if its bytes differ
+//! ```
 
-use std::collections::{BTreeMap, btree_map::Entry};
+mod counts;
+#[cfg(test)]
+mod tests;
 
+use std::{
+    collections::{BTreeMap, VecDeque},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+pub(crate) use self::counts::PacketCounts;
 use crate::packet::StreamPacket;
 
 /// The maximum number of packets that wait for a missing packet. A vehicle sends 50 to 400 packets
 /// per second.
-const MAX_WAITING: usize = 64;
+const MAX_WAITING: i64 = 64;
 
 /// The maximum time for which a packet waits for a missing packet, in microseconds.
 const MAX_WAIT_MICROS: u64 = 500_000;
 
-/// Half of the range of sequence numbers. Because the numbers wrap around, a packet that seems to
-/// be at least this far ahead is an earlier packet.
-const HALF_RANGE: u16 = 1 << 15;
+/// The number of sequence numbers, after which they start again.
+const RANGE: i64 = 1 << 16;
+
+/// The number of packets before the next one that are known. An older number is a number ahead.
+const HISTORY: i64 = RANGE / 2;
+
+/// The number of packets in a row after which the numbers are assumed to have jumped ahead.
+const JUMP_RUN: usize = 2;
+
+/// The number of packets in a row that prove an unlikely change: the numbers went back, they jumped
+/// ahead by more than half of their range, or another stream has begun.
+const LONG_RUN: usize = 8;
 
 /// The next item of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StreamItem {
     /// The next packet, and the time at which it arrived.
     Packet(StreamPacket, u64),
-    /// The number of packets that are missing before the next packet.
-    Missing(u64),
+    /// The next packet does not follow the last one.
+    Gap,
+}
+
+/// A packet whose number does not continue the stream.
+#[derive(Debug)]
+struct AsidePacket {
+    number: i64,
+    packet: StreamPacket,
+    arrival: u64,
 }
 
 /// A queue of packets that arrive in any order, more than once, or not at all.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PacketOrder {
-    /// The number of the next packet, without wrapping around. A stream starts with 0 (PX4,
-    /// `log_writer_mavlink.cpp`).
-    next_number: u64,
-    has_started: bool,
-    /// The packets that have arrived, with their times of arrival. The keys are their numbers,
-    /// which are at least `next_number`.
-    queued: BTreeMap<u64, (StreamPacket, u64)>,
+    /// The number of the first packet. Numbers do not wrap around here.
+    first: i64,
+    /// The number of the next packet.
+    next: i64,
+    /// All lower numbers have been returned, or counted as lost.
+    settled: i64,
+    /// Numbers from `next` to here were counted as lost before the numbers went back.
+    recovered_end: i64,
+    /// The hashes of the packets that have arrived, by their numbers.
+    received: BTreeMap<i64, u64>,
+    /// The packets that have arrived and were not returned, with their times of arrival. Their
+    /// numbers are at least `next`.
+    queued: BTreeMap<i64, (StreamPacket, u64)>,
+    /// The items before those in `queued`.
+    ready: VecDeque<StreamItem>,
+    /// Packets whose numbers are far from the others, but near to each other.
+    aside: Vec<AsidePacket>,
+    /// The number of packets of another stream since the last packet of this one.
+    foreign_run: usize,
+    /// Whether another stream has begun.
+    is_over: bool,
     /// Whether the stream has ended, so that packets need not wait any longer.
     is_finished: bool,
+    counts: PacketCounts,
 }
 
 impl PacketOrder {
-    /// Adds a packet that arrived at the time `now_micros`. Returns whether it is new. It is not
-    /// new if it has arrived before, or if it arrives too late.
-    pub(crate) fn push(&mut self, packet: StreamPacket, now_micros: u64) -> bool {
-        // A packet has only the lower 16 bits of its number.
-        let distance = packet.sequence.wrapping_sub(self.next_number as u16);
-        if !self.has_started && usize::from(distance) > MAX_WAITING {
-            // The stream started before the recording.
-            self.next_number = packet.sequence.into();
-            self.queued.insert(self.next_number, (packet, now_micros));
-            self.has_started = true;
-            return true;
+    /// Creates the order of a stream whose first packet has the number `sequence`.
+    pub(crate) fn starting_at(sequence: u16) -> Self {
+        let first = i64::from(sequence);
+        Self {
+            first,
+            next: first,
+            settled: first,
+            recovered_end: first,
+            received: BTreeMap::new(),
+            queued: BTreeMap::new(),
+            ready: VecDeque::new(),
+            aside: Vec::new(),
+            foreign_run: 0,
+            is_over: false,
+            is_finished: false,
+            counts: PacketCounts::default(),
         }
-        self.has_started = true;
-        if distance >= HALF_RANGE {
-            return false;
+    }
+
+    /// Returns the counts of packets so far.
+    pub(crate) fn counts(&self) -> PacketCounts {
+        self.counts
+    }
+
+    /// Returns whether another stream has begun, of which no packet is returned.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Returns whether the same packet has arrived before.
+    pub(crate) fn has_received(&self, packet: &StreamPacket) -> bool {
+        self.received.get(&self.number(packet.sequence)) == Some(&hash(packet))
+    }
+
+    /// Adds a packet that arrived at the time `now_micros`.
+    pub(crate) fn push(&mut self, packet: StreamPacket, now_micros: u64) {
+        if self.is_over {
+            self.counts.misplaced += 1;
+            return;
         }
-        match self.queued.entry(self.next_number + u64::from(distance)) {
-            Entry::Vacant(entry) => {
-                entry.insert((packet, now_micros));
-                true
+        let number = self.number(packet.sequence);
+        if let Some(known) = self.received.get(&number) {
+            if *known == hash(&packet) {
+                self.counts.repeated += 1;
+            } else {
+                self.add_foreign();
             }
-            Entry::Occupied(_) => false,
+        } else if number < self.next && self.foreign_run > 0 {
+            // It follows packets of another stream.
+            self.add_foreign();
+        } else if number < self.next || number > self.last_queued() + MAX_WAITING {
+            self.set_aside(AsidePacket { number, packet, arrival: now_micros });
+        } else {
+            self.drop_aside();
+            self.enqueue(number, packet, now_micros);
         }
-    }
-
-    /// Returns whether `sequence` is the number of the next packet, or slightly higher.
-    pub(crate) fn is_near(&self, sequence: u16) -> bool {
-        usize::from(sequence.wrapping_sub(self.next_number as u16)) <= MAX_WAITING
-    }
-
-    /// Returns the number of packets that wait for others.
-    pub(crate) fn waiting_packets(&self) -> u64 {
-        self.queued.len() as u64
     }
 
     /// Declares the end of the stream, so that `pop` returns all packets in the queue.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;
+        let is_ahead = |packet: &AsidePacket| {
+            packet.number >= self.next && packet.number < self.next + HISTORY
+        };
+        if self.aside.iter().all(is_ahead) {
+            // Nothing contradicts their numbers.
+            self.enqueue_aside();
+        } else {
+            self.drop_aside();
+        }
     }
 
-    /// Returns the next packet. If it is missing and later packets have waited for it for too long
-    /// at the time `now_micros`, returns the number of missing packets.
+    /// Returns the next packet, or that it does not follow the last one: packets are missing, and
+    /// later ones have waited for them for too long at the time `now_micros`.
     pub(crate) fn pop(&mut self, now_micros: u64) -> Option<StreamItem> {
-        let first = self.queued.first_entry()?;
-        let (number, (_, time)) = (*first.key(), first.get());
-        if number == self.next_number {
-            let (packet, time) = first.remove();
-            self.next_number += 1;
-            return Some(StreamItem::Packet(packet, time));
+        if let Some(item) = self.ready.pop_front() {
+            return Some(item);
         }
-        let missing = number - self.next_number;
+        let (number, (_, arrival)) = self.queued.first_key_value()?;
+        let missing = number - self.next;
         let is_expired = self.is_finished
-            || missing > MAX_WAITING as u64
-            || now_micros.saturating_sub(*time) > MAX_WAIT_MICROS
-            || self.queued.len() > MAX_WAITING;
-        is_expired.then(|| {
-            self.next_number = number;
-            StreamItem::Missing(missing)
-        })
+            || missing > MAX_WAITING
+            || now_micros.saturating_sub(*arrival) > MAX_WAIT_MICROS
+            || self.queued.len() as i64 > MAX_WAITING;
+        if missing > 0 && !is_expired { None } else { self.take_first() }
+    }
+
+    /// Returns the first packet in the queue, or that packets are missing before it.
+    fn take_first(&mut self) -> Option<StreamItem> {
+        let first = self.queued.first_entry()?;
+        let number = *first.key();
+        if number > self.next {
+            let unknown = number - self.settled.max(self.next);
+            self.counts.lost += u64::try_from(unknown).unwrap_or(0);
+            self.next = number;
+            self.settled = self.settled.max(number);
+            return Some(StreamItem::Gap);
+        }
+        let (packet, arrival) = first.remove();
+        if number < self.recovered_end {
+            self.counts.lost = self.counts.lost.saturating_sub(1);
+        }
+        self.next = number + 1;
+        self.settled = self.settled.max(self.next);
+        while let Some(oldest) = self.received.first_entry()
+            && *oldest.key() < self.next - HISTORY
+        {
+            oldest.remove();
+        }
+        Some(StreamItem::Packet(packet, arrival))
+    }
+
+    /// Returns the number of a packet, of which it has only the lower 16 bits.
+    fn number(&self, sequence: u16) -> i64 {
+        let ahead = self.next + (i64::from(sequence) - self.next).rem_euclid(RANGE);
+        let behind = ahead - RANGE;
+        let is_behind = ahead > self.last_queued() + MAX_WAITING
+            && behind >= self.first.max(self.next - HISTORY);
+        if is_behind { behind } else { ahead }
+    }
+
+    fn last_queued(&self) -> i64 {
+        self.queued.last_key_value().map_or(self.next - 1, |(number, _)| *number)
+    }
+
+    fn enqueue(&mut self, number: i64, packet: StreamPacket, arrival: u64) {
+        self.foreign_run = 0;
+        self.counts.accepted += 1;
+        self.received.insert(number, hash(&packet));
+        self.queued.insert(number, (packet, arrival));
+    }
+
+    /// Drops a packet of another stream.
+    fn add_foreign(&mut self) {
+        self.drop_aside();
+        self.counts.misplaced += 1;
+        self.foreign_run += 1;
+        self.is_over = self.foreign_run >= LONG_RUN;
+    }
+
+    /// Keeps a packet that does not continue the stream, until it is known what it is.
+    fn set_aside(&mut self, aside: AsidePacket) {
+        if let Some(same) = self.aside.iter().find(|known| known.number == aside.number)
+        {
+            let is_repeated = same.packet == aside.packet;
+            let count = if is_repeated {
+                &mut self.counts.repeated
+            } else {
+                &mut self.counts.misplaced
+            };
+            *count += 1;
+            return;
+        }
+        let number = aside.number;
+        let is_ahead = number >= self.next;
+        let is_related = self.aside.last().is_none_or(|last| {
+            let are_ahead = is_ahead && last.number >= self.next;
+            (are_ahead && number > last.number)
+                || number.abs_diff(last.number) <= MAX_WAITING.unsigned_abs()
+        });
+        if !is_related {
+            self.drop_aside();
+        }
+        self.aside.push(aside);
+        let run = match number - self.next {
+            0..HISTORY => JUMP_RUN,
+            _ => LONG_RUN,
+        };
+        if self.aside.len() >= run {
+            if !is_ahead {
+                self.go_back();
+            }
+            self.enqueue_aside();
+        }
+    }
+
+    fn enqueue_aside(&mut self) {
+        for AsidePacket { number, packet, arrival } in std::mem::take(&mut self.aside) {
+            self.enqueue(number, packet, arrival);
+        }
+    }
+
+    /// Counts and drops the packets that were set aside.
+    fn drop_aside(&mut self) {
+        for aside in self.aside.drain(..) {
+            let count = if aside.number < self.next {
+                &mut self.counts.late
+            } else {
+                &mut self.counts.misplaced
+            };
+            *count += 1;
+        }
+    }
+
+    /// Continues with the packets that were set aside, whose numbers are lower: the numbers had
+    /// jumped ahead wrongly, or many packets came late.
+    fn go_back(&mut self) {
+        while let Some(item) = self.take_first() {
+            self.ready.push_back(item);
+        }
+        self.ready.push_back(StreamItem::Gap);
+        let lowest = self.aside.iter().map(|aside| aside.number).min();
+        self.next = lowest.unwrap_or(self.next);
+        // The numbers from there on may be used again.
+        let forgotten = self.received.split_off(&self.next);
+        self.recovered_end = forgotten.keys().next().copied().unwrap_or(self.settled);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn packet(sequence: u16) -> StreamPacket {
-        StreamPacket::new(sequence, None, vec![1]).unwrap()
-    }
-
-    /// Returns the numbers of the packets, and negative counts of missing ones.
-    fn pop_all(order: &mut PacketOrder, now_micros: u64) -> Vec<i64> {
-        let next = || order.pop(now_micros);
-        let numbers = std::iter::from_fn(next).map(|item| match item {
-            StreamItem::Packet(packet, _) => packet.sequence.into(),
-            StreamItem::Missing(count) => -i64::try_from(count).unwrap(),
-        });
-        numbers.collect()
-    }
-
-    #[test]
-    fn reordered_and_repeated_packets_come_once_and_in_order() {
-        let mut order = PacketOrder::default();
-        assert!(order.push(packet(1), 0));
-        assert_eq!(pop_all(&mut order, 0), [] as [i64; 0]);
-        assert!(order.push(packet(0), 1));
-        assert!(!order.push(packet(1), 2));
-        assert_eq!(pop_all(&mut order, 2), [0, 1]);
-        assert!(!order.push(packet(0), 3));
-        assert_eq!(pop_all(&mut order, 3), [] as [i64; 0]);
-    }
-
-    #[test]
-    fn numbers_wrap_around_after_65535() {
-        let mut order = PacketOrder::default();
-        order.push(packet(65534), 0);
-        order.push(packet(0), 0);
-        order.push(packet(65535), 0);
-        order.push(packet(1), 0);
-        assert!(!order.push(packet(65533), 0));
-        assert_eq!(pop_all(&mut order, 0), [65534, 65535, 0, 1]);
-    }
-
-    #[test]
-    fn missing_packets_are_given_up_after_half_a_second() {
-        let mut order = PacketOrder::default();
-        order.push(packet(0), 0);
-        order.push(packet(3), 10);
-        assert_eq!(pop_all(&mut order, 500_010), [0]);
-        assert_eq!(pop_all(&mut order, 500_011), [-2, 3]);
-        assert!(!order.push(packet(2), 500_012), "it comes too late");
-    }
-
-    #[test]
-    fn missing_packets_are_given_up_if_65_others_wait() {
-        let mut order = PacketOrder::default();
-        (1..=64).for_each(|sequence| assert!(order.push(packet(sequence), 0)));
-        assert_eq!(pop_all(&mut order, 0), [] as [i64; 0]);
-        order.push(packet(65), 0);
-        let all: Vec<i64> = [-1].into_iter().chain(1..=65).collect();
-        assert_eq!(pop_all(&mut order, 0), all);
-    }
-
-    #[test]
-    fn a_long_loss_is_one_gap_at_once() {
-        let mut order = PacketOrder::default();
-        order.push(packet(0), 0);
-        order.push(packet(20_000), 0);
-        assert_eq!(pop_all(&mut order, 0), [0, -19_999, 20_000]);
-        order.push(packet(20_000 + (1 << 15)), 0);
-        assert_eq!(pop_all(&mut order, 0), [-(1 << 15) + 1, 52_768]);
-    }
-
-    #[test]
-    fn finished_stream_returns_what_waits() {
-        let mut order = PacketOrder::default();
-        order.push(packet(2), 0);
-        order.push(packet(5), 0);
-        order.finish();
-        assert_eq!(pop_all(&mut order, 0), [-2, 2, -2, 5]);
-    }
+/// Returns a hash of the contents of a packet, by which it is compared with others.
+fn hash(packet: &StreamPacket) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (packet.first_message, &packet.data).hash(&mut hasher);
+    hasher.finish()
 }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    order::{PacketOrder, StreamItem},
+    order::{PacketCounts, PacketOrder, StreamItem},
     packet::StreamPacket,
     ulog::{self, HEADER_BYTES, MAGIC, MessageTimes},
 };
@@ -20,14 +20,24 @@ const MAX_GAP_MICROS: u64 = 3_600_000_000;
 /// enough, because topics are some milliseconds late, and some records have no time.
 const RECENT_TIMES: usize = 16;
 
+/// The maximum number of packets that arrive before the packet with the header although they follow
+/// it. A vehicle sends the packets after the header when it was acknowledged.
+const MAX_EARLY: usize = 8;
+
 /// The counts of received, written and lost packets, messages and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamStatistics {
-    /// The packets of the stream, without repetitions.
+    /// The packets of the stream from its header on, without repetitions.
     pub packets: u64,
-    /// The packets that had arrived before, or that arrived too late.
+    /// The packets that had arrived before, with the same bytes. They are not a loss.
     pub repeated_packets: u64,
+    /// The packets that arrived after they were counted as lost.
+    pub late_packets: u64,
+    /// The packets that were dropped because their numbers do not continue the stream: another
+    /// packet has the same number and other bytes, or the numbers around it are far away. They
+    /// have wrong numbers, or are of another stream whose header did not arrive.
+    pub misplaced_packets: u64,
     /// The packets before the header of the ULog, which cannot be used.
     pub packets_before_header: u64,
     /// The packets after the header that never arrived, or that arrived too late.
@@ -53,13 +63,16 @@ pub struct StreamStatistics {
 impl StreamStatistics {
     /// Returns whether data was lost between the vehicle and the receiver.
     pub fn has_losses(&self) -> bool {
-        self.lost_packets > 0 || self.skipped_bytes > 0 || self.contradictions > 0
+        self.lost_packets > 0
+            || self.misplaced_packets > 0
+            || self.skipped_bytes > 0
+            || self.contradictions > 0
     }
 }
 
-/// The error for a packet with which another log starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnotherLogStarted;
+/// The error for a packet with which another log starts. It contains the packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnotherLogStarted(pub StreamPacket);
 
 /// Assembles a ULog from packets.
 ///
@@ -68,7 +81,10 @@ pub struct AnotherLogStarted;
 /// ULog around them.
 #[derive(Debug, Default)]
 pub struct UlogStream {
-    order: PacketOrder,
+    /// The order of the packets from the header on.
+    order: Option<PacketOrder>,
+    /// The last packets before the header, with their times of arrival.
+    early: VecDeque<(StreamPacket, u64)>,
     header: Option<[u8; HEADER_BYTES]>,
     /// The start of a message that continues in the next packet.
     partial: Vec<u8>,
@@ -102,32 +118,53 @@ impl UlogStream {
         now_micros: u64,
         ulog: &mut Vec<u8>,
     ) -> Result<(), AnotherLogStarted> {
-        if self.is_other_header(&packet) {
-            return Err(AnotherLogStarted);
+        if self.starts_another_log(&packet) {
+            return Err(AnotherLogStarted(packet));
         }
-        let is_first = self.header.is_none() && is_header(&packet);
-        if is_first && !self.order.is_near(packet.sequence) {
-            // The preceding packets belong to another stream.
-            self.statistics.packets_before_header += self.order.waiting_packets();
-            self.order = PacketOrder::default();
-        }
-        if self.order.push(packet, now_micros) {
-            self.statistics.packets += 1;
+        if let Some(order) = &mut self.order {
+            order.push(packet, now_micros);
+        } else if header_of(&packet).is_some() {
+            self.start(packet, now_micros);
         } else {
-            self.statistics.repeated_packets += 1;
+            if self.early.len() == MAX_EARLY {
+                self.early.pop_front();
+                self.statistics.packets_before_header += 1;
+            }
+            self.early.push_back((packet, now_micros));
         }
         self.advance(now_micros, ulog);
         Ok(())
+    }
+
+    /// Starts the stream with the packet `header`.
+    fn start(&mut self, header: StreamPacket, now_micros: u64) {
+        let first = header.sequence;
+        let mut order = PacketOrder::starting_at(first);
+        order.push(header, now_micros);
+        for (packet, arrival) in self.early.drain(..) {
+            let distance = packet.sequence.wrapping_sub(first);
+            if (1..=MAX_EARLY).contains(&usize::from(distance)) {
+                order.push(packet, arrival);
+            } else {
+                self.statistics.packets_before_header += 1;
+            }
+        }
+        self.order = Some(order);
     }
 
     /// Appends complete messages to `ulog`. Missing packets are counted as lost if later packets
     /// have waited for them for too long at the time `now_micros`.
     pub fn advance(&mut self, now_micros: u64, ulog: &mut Vec<u8>) {
         let previous_len = ulog.len();
-        while let Some(item) = self.order.pop(now_micros) {
+        while let Some(item) =
+            self.order.as_mut().and_then(|order| order.pop(now_micros))
+        {
             match item {
                 StreamItem::Packet(packet, arrival) => self.add(&packet, arrival, ulog),
-                StreamItem::Missing(count) => self.add_lost_packets(count),
+                StreamItem::Gap => {
+                    self.skip_partial();
+                    self.start_loss();
+                }
             }
         }
         self.statistics.bytes += (ulog.len() - previous_len) as u64;
@@ -136,7 +173,9 @@ impl UlogStream {
     /// Appends to `ulog` the messages of packets that still wait for others, and the dropout of a
     /// loss at the end. No packet may follow.
     pub fn finish(&mut self, now_micros: u64, ulog: &mut Vec<u8>) {
-        self.order.finish();
+        if let Some(order) = &mut self.order {
+            order.finish();
+        }
         self.advance(now_micros, ulog);
         let previous_len = ulog.len();
         self.statistics.unfinished_bytes = self.partial.len() as u64;
@@ -150,26 +189,35 @@ impl UlogStream {
         self.header.is_some()
     }
 
+    /// Returns whether another log has begun although its header did not arrive: many packets in a
+    /// row had old numbers and other bytes. No later packet is added to the ULog.
+    pub fn is_over(&self) -> bool {
+        self.order.as_ref().is_some_and(PacketOrder::is_over)
+    }
+
     /// Returns the current counts.
     pub fn statistics(&self) -> StreamStatistics {
-        self.statistics
-    }
-
-    /// Returns whether `packet` starts with the header of another log. The header of a repeated
-    /// packet is the same, because it contains the start time of the log.
-    fn is_other_header(&self, packet: &StreamPacket) -> bool {
-        is_header(packet)
-            && self.header.is_some_and(|header| !packet.data.starts_with(&header))
-    }
-
-    /// Records that `count` packets are missing. Missing packets before the header belong to
-    /// another log and are ignored.
-    fn add_lost_packets(&mut self, count: u64) {
-        if self.header.is_some() {
-            self.statistics.lost_packets += count;
-            self.skip_partial();
-            self.start_loss();
+        let PacketCounts { accepted, lost, repeated, late, misplaced } =
+            self.order.as_ref().map_or(PacketCounts::default(), PacketOrder::counts);
+        let before_header = self.statistics.packets_before_header;
+        StreamStatistics {
+            packets: accepted,
+            lost_packets: lost,
+            repeated_packets: repeated,
+            late_packets: late,
+            misplaced_packets: misplaced,
+            packets_before_header: before_header + self.early.len() as u64,
+            ..self.statistics
         }
+    }
+
+    /// Returns whether another log starts with `packet`. The header of a log contains its start
+    /// time, so a log with the same header is the same one, which may be sent again.
+    fn starts_another_log(&self, packet: &StreamPacket) -> bool {
+        let (Some(header), Some(order)) = (header_of(packet), &self.order) else {
+            return false;
+        };
+        self.header != Some(header) || !order.has_received(packet)
     }
 
     /// Starts a loss, unless there is a current loss: losses without a time between them are
@@ -189,12 +237,8 @@ impl UlogStream {
     fn add(&mut self, packet: &StreamPacket, arrival: u64, ulog: &mut Vec<u8>) {
         let mut data = packet.data.as_slice();
         if self.header.is_none() {
-            let header = data.first_chunk().filter(|header| header.starts_with(&MAGIC));
-            let Some(header) = header else {
-                self.statistics.packets_before_header += 1;
-                return;
-            };
-            self.header = Some(*header);
+            let Some(header) = header_of(packet) else { return };
+            self.header = Some(header);
             ulog.extend(header);
             // The offset of this packet refers to the header.
             data = data.get(HEADER_BYTES..).unwrap_or_default();
@@ -292,9 +336,10 @@ impl UlogStream {
     }
 }
 
-/// Returns whether `packet` starts with the header of a ULog.
-fn is_header(packet: &StreamPacket) -> bool {
-    packet.first_message == Some(0) && packet.data.starts_with(&MAGIC)
+/// Returns the header of a ULog with which `packet` starts.
+fn header_of(packet: &StreamPacket) -> Option<[u8; HEADER_BYTES]> {
+    let header = packet.data.first_chunk().filter(|data| data.starts_with(&MAGIC))?;
+    (packet.first_message == Some(0)).then_some(*header)
 }
 
 #[cfg(test)]

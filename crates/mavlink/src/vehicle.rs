@@ -2,7 +2,11 @@
 //!
 //! It does not use sockets or a clock: frames and times in microseconds are passed by the caller.
 
-use std::fmt::{self, Display};
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Display},
+    net::SocketAddr,
+};
 
 use mavlink::{
     MavHeader,
@@ -13,7 +17,7 @@ use mavlink::{
 };
 
 use crate::{
-    frame::{self, Content, Frame},
+    frame::{self, Content, Frame, ReceivedFrame},
     packet::StreamPacket,
 };
 
@@ -25,13 +29,18 @@ const HEARTBEAT_MICROS: u64 = 1_000_000;
 /// The time after which an unacknowledged command is repeated, in microseconds.
 const COMMAND_MICROS: u64 = 500_000;
 
+/// The maximum number of other senders that are told apart.
+const MAX_OTHERS: usize = 1000;
+
 /// A vehicle and the state of its log stream.
 #[derive(Debug)]
 pub struct Vehicle {
     /// The id of the requested system; `None` for the first autopilot.
     requested_system: Option<u8>,
-    /// The system and component ids of the autopilot.
-    target: Option<(u8, u8)>,
+    /// The autopilot.
+    target: Option<Sender>,
+    /// The other autopilots, and the other senders of log streams.
+    others: BTreeSet<Sender>,
     phase: Phase,
     next_heartbeat: u64,
     next_command: u64,
@@ -39,6 +48,15 @@ pub struct Vehicle {
     attempts: u8,
     sequence: u8,
     outgoing: Vec<Vec<u8>>,
+}
+
+/// The sender of a frame. Two vehicles may have the same ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sender {
+    system: u8,
+    component: u8,
+    /// The UDP address; `None` for other connections.
+    address: Option<SocketAddr>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +74,8 @@ pub enum VehicleEvent {
     Found {
         /// The id of its system.
         system: u8,
+        /// Its UDP address; `None` for other connections.
+        address: Option<SocketAddr>,
     },
     /// The vehicle acknowledged the command that starts the stream, with this result.
     Start(CommandResult),
@@ -63,6 +83,10 @@ pub enum VehicleEvent {
     Packet(StreamPacket),
     /// A packet of the log stream whose fields contradict each other.
     MalformedPacket,
+    /// A packet of a log stream that arrived before the autopilot was found.
+    EarlyPacket,
+    /// A packet of a log stream of another sender.
+    OtherPacket,
     /// The vehicle acknowledged the command that stops the stream.
     Stopped,
 }
@@ -108,6 +132,7 @@ impl Vehicle {
         Self {
             requested_system: system,
             target: None,
+            others: BTreeSet::new(),
             phase: Phase::Starting,
             next_heartbeat: 0,
             next_command: 0,
@@ -120,6 +145,12 @@ impl Vehicle {
     /// Returns whether the autopilot was found.
     pub fn is_found(&self) -> bool {
         self.target.is_some()
+    }
+
+    /// Returns the number of other autopilots and other senders of log streams, up to 1000, which
+    /// were ignored since the autopilot was found.
+    pub fn other_senders(&self) -> u64 {
+        self.others.len() as u64
     }
 
     /// Queues the heartbeat and the command that are due at `now_micros`.
@@ -148,26 +179,35 @@ impl Vehicle {
         }
     }
 
-    /// Processes `frame`, which arrived at `now_micros`. Returns its meaning, or `None` if it is
+    /// Processes a frame, which arrived at `now_micros`. Returns its meaning, or `None` if it is
     /// not relevant for the log stream.
-    pub fn receive(&mut self, frame: Frame, now_micros: u64) -> Option<VehicleEvent> {
-        let sender = (frame.system, frame.component);
-        if self.target.is_none() {
+    pub fn receive(
+        &mut self,
+        received: ReceivedFrame,
+        now_micros: u64,
+    ) -> Option<VehicleEvent> {
+        let ReceivedFrame { frame: Frame { system, component, content }, address } =
+            received;
+        let sender = Sender { system, component, address };
+        let is_stream = matches!(content, Content::Stream { .. });
+        let is_autopilot = content == (Content::Heartbeat { is_autopilot: true });
+        let Some(target) = self.target else {
             let is_requested =
-                self.requested_system.is_none_or(|system| system == frame.system);
-            if is_requested
-                && frame.content == (Content::Heartbeat { is_autopilot: true })
-            {
+                self.requested_system.is_none_or(|requested| requested == system);
+            if is_requested && is_autopilot {
                 self.target = Some(sender);
                 self.next_command = now_micros;
-                return Some(VehicleEvent::Found { system: frame.system });
+                return Some(VehicleEvent::Found { system, address });
             }
-            return None;
+            return is_stream.then_some(VehicleEvent::EarlyPacket);
+        };
+        if target != sender {
+            if (is_stream || is_autopilot) && self.others.len() < MAX_OTHERS {
+                self.others.insert(sender);
+            }
+            return is_stream.then_some(VehicleEvent::OtherPacket);
         }
-        if self.target != Some(sender) {
-            return None;
-        }
-        match frame.content {
+        match content {
             Content::Stream { sequence, needs_ack, packet } => {
                 if needs_ack {
                     // Repeated packets are acknowledged, too: the previous acknowledgement was
@@ -226,23 +266,23 @@ impl Vehicle {
     }
 
     fn send_command(&mut self, command: MavCmd, confirmation: u8) {
-        let Some((target_system, target_component)) = self.target else { return };
+        let Some(Sender { system, component, .. }) = self.target else { return };
         // Parameter 1 of the start is the format: 0 is ULog.
         self.send(&MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
             command,
-            target_system,
-            target_component,
+            target_system: system,
+            target_component: component,
             confirmation,
             ..COMMAND_LONG_DATA::DEFAULT
         }));
     }
 
     fn send_ack(&mut self, sequence: u16) {
-        let Some((target_system, target_component)) = self.target else { return };
+        let Some(Sender { system, component, .. }) = self.target else { return };
         self.send(&MavMessage::LOGGING_ACK(LOGGING_ACK_DATA {
             sequence,
-            target_system,
-            target_component,
+            target_system: system,
+            target_component: component,
         }));
     }
 

@@ -1,6 +1,6 @@
 //! The arguments of `record`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroU64, path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueHint};
 use logtool::time::typed_time;
@@ -32,6 +32,7 @@ pub(crate) enum RecordingCommand {
 /// status is 3 if data was lost. A vehicle streams its log to one program at a time.
 ///
 /// A telemetry log (.tlog) has the stream if it was recorded while a ground station received it.
+/// It may have several logs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Addresses: udp:14550 or udp:HOST:PORT receives there, udpout:HOST:PORT sends
@@ -61,6 +62,9 @@ pub(crate) struct MavlinkArgs {
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
     #[arg(hide_possible_values = true)]
     pub(crate) system: Option<u8>,
+    /// Log in a telemetry log, from 1 on [default: the first]
+    #[arg(long, value_name = "N")]
+    pub(crate) log: Option<NonZeroU64>,
     /// First stop a log stream that the vehicle sends already
     ///
     /// First stop a log stream that the vehicle sends already, for example because a recording

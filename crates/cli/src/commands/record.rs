@@ -30,6 +30,9 @@ fn mavlink(args: &MavlinkArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let Some(system) = args.system {
         recording = recording.with_system(system);
     }
+    if let Some(log) = args.log {
+        recording = recording.with_log(log);
+    }
     if let Some(duration) = args.duration {
         recording = recording.with_duration(duration);
     }
@@ -75,14 +78,10 @@ fn print(source: &str, report: &RecordReport) {
         Bytes(stream.bytes),
         Span(u64::try_from(report.duration.as_nanos()).unwrap_or(u64::MAX)),
     );
-    if stream.lost_packets + report.malformed_packets + stream.contradictions > 0 {
-        say!(
-            "{} {}, recorded as {} of {} ms in all",
-            color::for_stderr().yellow("lost:"),
-            losses(report),
-            count_of(stream.dropouts, "dropout"),
-            Count(stream.dropout_millis),
-        );
+    print_losses(report);
+    if stream.repeated_packets > 0 {
+        let repeated = count_of(stream.repeated_packets, "packet");
+        say!("{source}: {repeated} came again with the same bytes");
     }
     let warning = color::for_stderr().yellow("warning:");
     if report.damaged_ranges > 0 {
@@ -99,12 +98,7 @@ fn print(source: &str, report: &RecordReport) {
             say!("  and {}", count_of(report.damaged_ranges - listed, "more place"));
         }
     }
-    if report.other_packets > 0 {
-        say!(
-            "{warning} {source}: {} of other vehicles or of later logs, which are not in the file",
-            count_of(report.other_packets, "packet"),
-        );
-    }
+    print_other_packets(source, report);
     match &report.end {
         RecordingEnd::Requested(false) => {
             say!(
@@ -124,18 +118,63 @@ fn print(source: &str, report: &RecordReport) {
     }
 }
 
-/// Returns the packets that were lost, as text.
-fn losses(report: &RecordReport) -> String {
+/// Prints what was lost, if anything was.
+fn print_losses(report: &RecordReport) {
     let stream = &report.stream;
-    let mut parts = vec![count_of(stream.lost_packets, "packet")];
-    if report.malformed_packets > 0 {
-        parts.push(count_of(report.malformed_packets, "malformed packet"));
-    }
-    if stream.contradictions > 0 {
-        parts.push(count_of(stream.contradictions, "contradicting packet"));
-    }
+    let counts = [
+        (stream.lost_packets, "packet", ""),
+        (stream.misplaced_packets, "packet", " out of sequence"),
+        (report.malformed_packets, "malformed packet", ""),
+        (report.damaged_packets, "packet", " with wrong checksums"),
+        (stream.contradictions, "contradicting packet", ""),
+    ];
+    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+    let mut losses: Vec<String> =
+        counts.map(|(count, noun, which)| count_of(count, noun) + which).collect();
     if stream.skipped_bytes > 0 {
-        parts.push(format!("{} of incomplete messages", Bytes(stream.skipped_bytes)));
+        losses.push(format!("{} of incomplete messages", Bytes(stream.skipped_bytes)));
     }
-    parts.join(", ")
+    if losses.is_empty() {
+        return;
+    }
+    let dropouts = match stream.dropouts {
+        0 => String::new(),
+        count => format!(
+            ", recorded as {} of {} ms in all",
+            count_of(count, "dropout"),
+            Count(stream.dropout_millis),
+        ),
+    };
+    say!("{} {}{dropouts}", color::for_stderr().yellow("lost:"), losses.join(", "));
+}
+
+/// Prints how many packets are not in the file because they are of other logs.
+fn print_other_packets(source: &str, report: &RecordReport) {
+    let warning = color::for_stderr().yellow("warning:");
+    if report.packets_before_header > 0 {
+        say!(
+            "{warning} {source}: {} before the header of a log, without which they cannot be read",
+            count_of(report.packets_before_header, "packet"),
+        );
+    }
+    if report.other_packets > 0 {
+        say!(
+            "{warning} {source}: {} of other vehicles or of other logs, which are not in the file",
+            count_of(report.other_packets, "packet"),
+        );
+    }
+    if report.excluded_packets > 0 {
+        say!(
+            "{source}: {} of other vehicles or of other logs were left out",
+            count_of(report.excluded_packets, "packet"),
+        );
+    }
+    if report.other_senders > 0 {
+        let senders = count_of(report.other_senders, "other sender");
+        say!("{source}: {senders} ignored: only the first vehicle is recorded");
+    }
+    let (log, logs) = report.log;
+    if logs > 1 {
+        say!("{source}: this is log {log} of {logs}; --log chooses another one");
+    }
 }

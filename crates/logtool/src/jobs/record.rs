@@ -6,6 +6,7 @@ mod report;
 mod telemetry_log;
 
 use std::{
+    num::NonZeroU64,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -47,6 +48,7 @@ pub struct Recording {
     output: PathBuf,
     replaces: bool,
     system: Option<u8>,
+    log: Option<NonZeroU64>,
     duration: Option<Duration>,
     timeout: Duration,
     stops_earlier_stream: bool,
@@ -84,6 +86,7 @@ impl Recording {
             output,
             replaces: false,
             system: None,
+            log: None,
             duration: None,
             timeout: Self::DEFAULT_TIMEOUT,
             stops_earlier_stream: false,
@@ -102,6 +105,13 @@ impl Recording {
     /// message.
     pub fn with_system(mut self, system: u8) -> Self {
         self.system = Some(system);
+        self
+    }
+
+    /// Reads this log of a telemetry log, in the order of their first packets. By default, it is
+    /// the first one.
+    pub fn with_log(mut self, log: NonZeroU64) -> Self {
+        self.log = Some(log);
         self
     }
 
@@ -142,8 +152,9 @@ impl Recording {
     /// Records until the signal is set, or until the end of the stream.
     ///
     /// # Errors
-    /// `AlreadyExists` if the output exists and may not be replaced, `Damaged` if a loss is an error, `NotFound` if there is no
-    /// vehicle or no log, and those of the connection and of the file. If data was recorded, it
+    /// `AlreadyExists` if the output exists and may not be replaced, `Damaged` if a loss is an
+    /// error, `NotFound` if there is no vehicle or no such log, `InvalidRequest` for a further log
+    /// of a vehicle, and those of the connection and of the file. If data was recorded, it
     /// stays, and the end of a connection is not an error.
     pub fn run(&self, session: &Session) -> Result<RecordReport> {
         let output = self.output.as_path();
@@ -155,6 +166,10 @@ impl Recording {
         }
         log_writer::check_ulog_name(output, "a recording")?;
         match &self.source {
+            Source::Vehicle(_) if self.log.is_some() => {
+                let message = "only a telemetry log has several logs to choose from";
+                Err(Error::invalid_request(message))
+            }
             Source::Vehicle(address) => {
                 let report = live::record(self, address, session)?;
                 self.check(&report).with_context(|| address.to_string())?;

@@ -335,9 +335,53 @@ fn other_header_starts_another_log_and_the_same_header_is_repeated() {
     other[8] ^= 1;
     assert_eq!(
         stream.push(packet(0, Some(0), &other), 0, &mut ulog),
-        Err(AnotherLogStarted)
+        Err(AnotherLogStarted(packet(0, Some(0), &other)))
     );
     assert_eq!(stream.statistics().repeated_packets, 1);
+}
+
+#[test]
+fn log_that_starts_again_without_its_header_is_counted_and_not_added() {
+    let (ulog, starts) = ulog_with(0..40);
+    let first = cut(&ulog, &starts, 17, 0);
+    // The same definitions, and records of later times.
+    let (other, starts) = ulog_with(9000..9100);
+    let again = cut(&other, &starts, 17, 0);
+    let count = again.len() as u64 - 1;
+    let packets = [first, again[1..].to_vec()].concat();
+    let (made, statistics) = ulog_of(packets);
+    assert_eq!(made, ulog);
+    // The packets of the definitions are the same.
+    assert_eq!(statistics.repeated_packets, 2);
+    assert_eq!(statistics.misplaced_packets, count - 2);
+    assert!(statistics.has_losses());
+}
+
+#[test]
+fn packet_with_a_wrong_number_is_a_loss_and_the_others_are_added() {
+    let (ulog, starts) = ulog_with(0..40);
+    let mut packets = cut(&ulog, &starts, 17, 0);
+    packets[9].sequence = 20_009;
+    let (made, statistics) = ulog_of(packets);
+    // Record 5 ends in packet 9, and record 7 starts there.
+    let mut want = ulog_with(0..5).0;
+    want.extend([2, 0, b'O', 3, 0]);
+    (7..40).for_each(|time| want.extend(record(time)));
+    assert_eq!(made, want);
+    assert_eq!((statistics.lost_packets, statistics.misplaced_packets), (1, 1));
+}
+
+#[test]
+fn log_that_is_sent_again_after_many_packets_is_another_log() {
+    let mut stream = UlogStream::default();
+    let mut ulog = Vec::new();
+    let first = packet(0, Some(0), &definitions());
+    stream.push(first.clone(), 0, &mut ulog).unwrap();
+    for number in 1..40_000_u32 {
+        let data = record(number.into());
+        stream.push(packet(number as u16, Some(0), &data), 0, &mut ulog).unwrap();
+    }
+    assert_eq!(stream.push(first.clone(), 0, &mut ulog), Err(AnotherLogStarted(first)));
 }
 
 #[test]

@@ -5,19 +5,19 @@ use crate::frame::{Scan, scan};
 
 const SECOND: u64 = 1_000_000;
 
-fn frame(component: u8, content: Content) -> Frame {
-    Frame { system: 3, component, content }
+fn frame(component: u8, content: Content) -> ReceivedFrame {
+    ReceivedFrame { frame: Frame { system: 3, component, content }, address: None }
 }
 
-fn heartbeat() -> Frame {
+fn heartbeat() -> ReceivedFrame {
     frame(1, Content::Heartbeat { is_autopilot: true })
 }
 
-fn answer(command: MavCmd, result: MavResult) -> Frame {
+fn answer(command: MavCmd, result: MavResult) -> ReceivedFrame {
     frame(1, Content::CommandAck { command, result })
 }
 
-fn stream(sequence: u16, needs_ack: bool) -> Frame {
+fn stream(sequence: u16, needs_ack: bool) -> ReceivedFrame {
     let packet = StreamPacket::new(sequence, None, vec![1]);
     frame(1, Content::Stream { sequence, needs_ack, packet })
 }
@@ -45,11 +45,10 @@ fn stream_is_started_when_an_autopilot_is_heard_until_it_answers() {
     assert_eq!(sent(&mut vehicle), [BEAT]);
     let camera = frame(100, Content::Heartbeat { is_autopilot: false });
     assert_eq!(vehicle.receive(camera, 0), None);
-    assert_eq!(vehicle.receive(stream(0, true), 0), None, "not found yet");
-    assert_eq!(
-        vehicle.receive(heartbeat(), 10),
-        Some(VehicleEvent::Found { system: 3 })
-    );
+    let early = vehicle.receive(stream(0, true), 0);
+    assert_eq!(early, Some(VehicleEvent::EarlyPacket), "not found yet");
+    let found = VehicleEvent::Found { system: 3, address: None };
+    assert_eq!(vehicle.receive(heartbeat(), 10), Some(found));
     vehicle.advance(10);
     vehicle.advance(SECOND / 2);
     assert_eq!(sent(&mut vehicle), [COMMAND]);
@@ -92,9 +91,30 @@ fn other_systems_and_components_are_not_listened_to() {
     let mut vehicle = Vehicle::new(None);
     vehicle.receive(heartbeat(), 0);
     let mut other = stream(0, true);
-    other.system = 4;
-    assert_eq!(vehicle.receive(other, 0), None);
+    other.frame.system = 4;
+    assert_eq!(vehicle.receive(other, 0), Some(VehicleEvent::OtherPacket));
+    let camera = frame(100, Content::Heartbeat { is_autopilot: false });
+    assert_eq!(vehicle.receive(camera, 0), None);
+    assert_eq!(vehicle.other_senders(), 1);
     assert!(sent(&mut vehicle).is_empty());
+}
+
+#[test]
+fn vehicle_with_the_same_ids_at_another_address_is_another_one() {
+    let from = |port: u16, mut frame: ReceivedFrame| {
+        frame.address = Some(([127, 0, 0, 1], port).into());
+        frame
+    };
+    let mut vehicle = Vehicle::new(None);
+    let found = vehicle.receive(from(7, heartbeat()), 0);
+    let address = Some(([127, 0, 0, 1], 7).into());
+    assert_eq!(found, Some(VehicleEvent::Found { system: 3, address }));
+    assert_eq!(vehicle.receive(from(8, heartbeat()), 0), None);
+    let packet = vehicle.receive(from(8, stream(0, true)), 0);
+    assert_eq!(packet, Some(VehicleEvent::OtherPacket));
+    let packet = vehicle.receive(from(7, stream(0, false)), 0);
+    assert!(matches!(packet, Some(VehicleEvent::Packet(_))));
+    assert_eq!((vehicle.other_senders(), sent(&mut vehicle)), (1, vec![]));
 }
 
 #[test]

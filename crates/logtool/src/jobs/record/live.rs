@@ -7,7 +7,7 @@ use std::{
 
 use logtool_core::describe_io_error;
 use logtool_mavlink::{
-    CommandResult, Frame, UlogStream, Vehicle, VehicleEvent,
+    CommandResult, ReceivedFrame, UlogStream, Vehicle, VehicleEvent,
     link::{Address, Link},
 };
 
@@ -97,7 +97,7 @@ struct Recorder<'r> {
     is_started: bool,
     /// The answer if the vehicle did not start its stream.
     refusal: Option<CommandResult>,
-    frames: Vec<Frame>,
+    frames: Vec<ReceivedFrame>,
     ulog: Vec<u8>,
 }
 
@@ -185,7 +185,7 @@ impl<'r> Recorder<'r> {
     }
 
     /// Sends due frames and waits for others. Returns the received frames, and when they came.
-    fn exchange_frames(&mut self) -> io::Result<(Vec<Frame>, u64)> {
+    fn exchange_frames(&mut self) -> io::Result<(Vec<ReceivedFrame>, u64)> {
         self.vehicle.advance(self.now());
         for frame in self.vehicle.take_outgoing() {
             self.link.send(&frame)?;
@@ -201,9 +201,12 @@ impl<'r> Recorder<'r> {
 
     fn handle(&mut self, event: VehicleEvent, now: u64) -> Option<RecordingEnd> {
         match event {
-            VehicleEvent::Found { system } => {
+            VehicleEvent::Found { system, address } => {
                 self.last_sign = Instant::now();
                 self.report.system = system;
+                if let Some(address) = address {
+                    self.link.set_vehicle(address);
+                }
                 if self.request.stops_earlier_stream {
                     self.vehicle.stop_earlier_stream();
                 }
@@ -227,6 +230,10 @@ impl<'r> Recorder<'r> {
                 // A stream without a header cannot be decoded.
                 let had_header = self.stream.has_header();
                 if self.stream.push(packet, now, &mut self.ulog).is_err() {
+                    self.report.other_packets += 1;
+                    return Some(RecordingEnd::Restart);
+                }
+                if self.stream.is_over() {
                     return Some(RecordingEnd::Restart);
                 }
                 if self.stream.has_header() {
@@ -241,6 +248,11 @@ impl<'r> Recorder<'r> {
                 }
             }
             VehicleEvent::MalformedPacket => self.report.malformed_packets += 1,
+            VehicleEvent::EarlyPacket => self.report.packets_before_header += 1,
+            VehicleEvent::OtherPacket if self.request.system.is_some() => {
+                self.report.excluded_packets += 1;
+            }
+            VehicleEvent::OtherPacket => self.report.other_packets += 1,
             VehicleEvent::Stopped => {}
         }
         None
@@ -262,6 +274,10 @@ impl<'r> Recorder<'r> {
         }
         self.file.finish()?;
         self.report.stream = self.stream.statistics();
+        self.report.packets_before_header += self.report.stream.packets_before_header;
+        self.report.damaged_packets = self.link.damaged_packets();
+        self.report.other_senders = self.vehicle.other_senders();
+        self.report.is_restarted = self.request.stops_earlier_stream;
         self.report.duration =
             self.first_data.map_or(Duration::ZERO, |first| self.last_sign - first);
         self.report.end = match end {
