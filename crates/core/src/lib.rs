@@ -86,6 +86,7 @@ pub use crate::{
         decode_text::decode_text,
         output::{Output, append_source},
         output_writer::OutputWriter,
+        regular_file::{open_own_file, open_regular_file, special_file_kind},
         source::{FileSource, Source},
         temporary_file::TemporaryFile,
         window_reader::WindowReader,

@@ -3,9 +3,19 @@
 //! The files are described in "Configuration and credential file settings" of the AWS CLI. Profiles
 //! with keys are supported; profiles that get their keys from a service are not.
 
-use std::{collections::BTreeMap, env, fs, io, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    env,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use logtool_core::open_regular_file;
 
 use crate::failure::invalid_request;
+
+/// The maximum length of a file.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The settings of a profile, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,10 +49,10 @@ impl Profile {
         let read = |variable, file: &str| {
             let home = || env::home_dir().map(|home| home.join(".aws").join(file));
             let path = env::var_os(variable).map(PathBuf::from).or_else(home);
-            path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default()
+            path.map_or(Ok(String::new()), |path| read_settings(&path))
         };
-        let config = read("AWS_CONFIG_FILE", "config");
-        let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+        let config = read("AWS_CONFIG_FILE", "config")?;
+        let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials")?;
         let mut profile = Self::from_settings(name, &config, &credentials);
         if is_set("AWS_ACCESS_KEY_ID") || has_credential_service {
             profile.0.retain(|key, _| ["region", "endpoint_url"].contains(&&**key));
@@ -115,6 +125,24 @@ fn endpoint(config: &str, name: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns the text of the file at `path`. A file that cannot be read has no settings.
+///
+/// # Errors
+/// `InvalidInput` if it is a pipe, a device or a socket.
+fn read_settings(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    match open_regular_file(path) {
+        Ok(file) => match file.take(MAX_BYTES).read_to_string(&mut text) {
+            Ok(_) => Ok(text),
+            Err(_) => Ok(String::new()),
+        },
+        Err(err) if err.kind() == io::ErrorKind::InvalidInput => {
+            Err(invalid_request(format!("{}: {err}", path.display())))
+        }
+        Err(_) => Ok(String::new()),
+    }
 }
 
 #[cfg(test)]

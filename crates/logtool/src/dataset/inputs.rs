@@ -7,12 +7,12 @@ mod list;
 use std::{
     ffi::OsStr,
     fmt::Write as _,
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
-use logtool_core::FileSource;
+use logtool_core::{FileSource, open_regular_file};
 use rayon::prelude::*;
 
 use crate::{
@@ -216,7 +216,7 @@ pub(super) fn may_exist(source: &str) -> bool {
 
 /// Returns the digest of the local file at `path`.
 pub(super) fn file_digest(path: &Path) -> Result<String> {
-    let file = File::open(path).context("it cannot be opened")?;
+    let file = open_regular_file(path).context("it cannot be opened")?;
     Ok(digest_of(&FileSource::new(file)?)?)
 }
 

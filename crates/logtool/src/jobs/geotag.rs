@@ -9,11 +9,12 @@ mod shots;
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
+    fs,
     io::{BufReader, BufWriter, Write as _},
     path::{Path, PathBuf},
 };
 
+use logtool_core::open_regular_file;
 use logtool_sinks::ExistingFiles;
 
 pub use self::{
@@ -320,7 +321,8 @@ impl Geotag {
         let tiff =
             gps_tags::with_gps(photo.exif.tiff.as_deref(), &tags).map_err(read)?;
         jpeg::check_len(&tiff).map_err(read)?;
-        let file = File::open(&photo.path).map_err(|error| read(error.into()))?;
+        let file =
+            open_regular_file(&photo.path).map_err(|error| read(error.into()))?;
         let write = || {
             let mut out = BufWriter::new(outputs.create(&photo.name)?);
             jpeg::write_copy(&mut BufReader::new(file), &photo.exif, &tiff, &mut out)?;

@@ -12,6 +12,7 @@ use std::{
 };
 
 pub use logtool_mavlink::{StreamStatistics, link::Address};
+use logtool_sinks::ExistingFiles;
 
 pub use self::report::{RecordReport, RecordingEnd};
 use crate::{
@@ -46,7 +47,7 @@ use crate::{
 pub struct Recording {
     source: Source,
     output: PathBuf,
-    replaces: bool,
+    existing: ExistingFiles,
     system: Option<u8>,
     log: Option<NonZeroU64>,
     duration: Option<Duration>,
@@ -84,7 +85,7 @@ impl Recording {
         Self {
             source,
             output,
-            replaces: false,
+            existing: ExistingFiles::Refuse,
             system: None,
             log: None,
             duration: None,
@@ -97,7 +98,7 @@ impl Recording {
 
     /// Replaces a file that exists at the path of the output.
     pub fn with_replacement(mut self) -> Self {
-        self.replaces = true;
+        self.existing = ExistingFiles::Replace;
         self
     }
 

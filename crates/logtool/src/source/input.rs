@@ -25,7 +25,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{FileSource, Manifest, Source, TemporaryFile};
+use logtool_core::{FileSource, Manifest, Source, TemporaryFile, open_regular_file};
 
 use crate::{
     error::{Context as _, Error, Result},
@@ -216,7 +216,7 @@ impl Input {
 /// enough to recognise the format.
 pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<FileCompression>)> {
     const MAX_BYTES: u64 = 4096;
-    let mut file = File::open(path)?;
+    let mut file = open_regular_file(path)?;
     let mut head = Vec::new();
     (&mut file).take(MAX_BYTES).read_to_end(&mut head)?;
     let Some(compression) = FileCompression::detect(&head) else {

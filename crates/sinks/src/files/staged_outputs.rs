@@ -15,7 +15,7 @@ use std::{
     },
 };
 
-use logtool_core::{Error, ErrorKind, Result};
+use logtool_core::{Error, ErrorKind, Result, special_file_kind};
 use parking_lot::{Mutex, MutexGuard};
 use tempfile::{TempDir, TempPath};
 
@@ -34,6 +34,34 @@ pub enum ExistingFiles {
     Refuse,
     /// It is replaced.
     Replace,
+}
+
+impl ExistingFiles {
+    /// Checks that a file may be written at `destination`. A link may be replaced, unless it leads
+    /// to a device, a pipe or a socket, such as `/dev/stdout`.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if there is a file that must not be replaced; `Io` if there is a folder, a
+    /// device, a pipe or a socket.
+    pub fn check(self, destination: &Path) -> Result<()> {
+        let Ok(existing) = fs::symlink_metadata(destination) else { return Ok(()) };
+        let file_type = match fs::metadata(destination) {
+            Ok(link_target) => link_target.file_type(),
+            Err(_) => existing.file_type(),
+        };
+        if let Some(kind) = irreplaceable_kind(file_type) {
+            let message = format!(
+                "{} is {kind}: an output is a new file, which appears when it is complete",
+                destination.display()
+            );
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        if self == Self::Refuse {
+            let message = format!("{} exists already", destination.display());
+            return Err(Error::new(ErrorKind::AlreadyExists, message));
+        }
+        Ok(())
+    }
 }
 
 /// The files that one run writes into one directory.
@@ -192,7 +220,7 @@ impl Outputs {
             OutputKind::File(path) => path.clone(),
             _ => self.dir.join(name),
         };
-        self.check_destination(&destination)?;
+        self.existing.check(&destination)?;
         let mut state = self.state.lock();
         let is_second_file =
             matches!(self.kind, OutputKind::File(_)) && !state.names.is_empty();
@@ -342,7 +370,7 @@ impl Outputs {
         }
         // The directory existed before, or another process has created it in the meantime.
         for (_, destination) in &files {
-            self.check_destination(destination)?;
+            self.existing.check(destination)?;
         }
         // A stable sort: all other files keep their order.
         files.sort_by_key(|(_, destination)| {
@@ -395,28 +423,6 @@ impl Outputs {
         state.remove_dirs();
         AbandonGuard { _state: state }
     }
-
-    /// Checks that a file may be written at `destination`.
-    fn check_destination(&self, destination: &Path) -> Result<()> {
-        let Ok(existing) = fs::symlink_metadata(destination) else { return Ok(()) };
-        // A link such as /dev/stdout leads to a device or a pipe.
-        let file_type = match fs::metadata(destination) {
-            Ok(link_target) => link_target.file_type(),
-            Err(_) => existing.file_type(),
-        };
-        if let Some(kind) = irreplaceable_kind(file_type) {
-            let message = format!(
-                "{} is {kind}: an output is a new file, which appears when it is complete",
-                destination.display()
-            );
-            return Err(Error::new(ErrorKind::Io, message));
-        }
-        if self.existing == ExistingFiles::Refuse {
-            let message = format!("{} exists already", destination.display());
-            return Err(Error::new(ErrorKind::AlreadyExists, message));
-        }
-        Ok(())
-    }
 }
 
 impl Drop for Outputs {
@@ -453,12 +459,10 @@ fn check_directory(dir: &Path) -> Result<()> {
 /// Returns the kind of a file that an output must not replace. Only regular files and symbolic links
 /// can be replaced.
 fn irreplaceable_kind(file_type: fs::FileType) -> Option<&'static str> {
-    if file_type.is_file() || file_type.is_symlink() {
-        None
-    } else if file_type.is_dir() {
+    if file_type.is_dir() {
         Some("a folder")
     } else {
-        Some("a device, a pipe or a socket")
+        special_file_kind(file_type).map(|_| "a device, a pipe or a socket")
     }
 }
 

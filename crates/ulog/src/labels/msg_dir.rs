@@ -27,12 +27,12 @@ mod definition;
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    fs::{self, File},
+    fs,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
-use logtool_core::{Error, ErrorKind, Labels, Result};
+use logtool_core::{Error, ErrorKind, Labels, Result, open_regular_file};
 
 use crate::labels::msg_dir::definition::Definition;
 
@@ -110,7 +110,10 @@ fn find_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
             if depth > 0 && !is_hidden {
                 find_files(&path, depth - 1, files)?;
             }
-        } else if path.extension() == Some(OsStr::new("msg")) && path.is_file() {
+        } else if path.extension() == Some(OsStr::new("msg"))
+            && path.exists()
+            && !path.is_dir()
+        {
             files.push(path);
             if files.len() > MAX_FILES {
                 let message = format!("more than {MAX_FILES} message definitions");
@@ -124,7 +127,7 @@ fn find_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
 fn read_text(path: &Path) -> Result<String> {
     let failed = |err| read_error(path, err);
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file = open_regular_file(path).map_err(failed)?;
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         let message =

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs::{self, File},
+    fs,
     io::{BufRead as _, BufReader, Read as _},
     ops::Range,
     path::Path,
@@ -14,6 +14,7 @@ use arrow_array::{
     cast::AsArray as _,
     types::{Int64Type, TimestampNanosecondType},
 };
+use logtool_core::open_regular_file;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
@@ -88,7 +89,7 @@ impl PreviousCatalog {
         let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH);
         let written = written.map_err(|err| Error::other(err.to_string()))?;
         let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
-        let file = File::open(path).cannot_open(path.display())?;
+        let file = open_regular_file(path).cannot_open(path.display())?;
         let reader =
             ParquetRecordBatchReaderBuilder::try_new(file).map_err(|_| foreign())?;
         let schema = catalog::rows(&LogEntry::default(), columns)?.schema();
@@ -215,7 +216,7 @@ fn check_json_lines(path: &Path) -> Result<()> {
 fn first_line(path: &Path) -> Result<Vec<u8>> {
     /// More than any row has.
     const MAX_ROW_BYTES: u64 = 1 << 20;
-    let file = File::open(path).cannot_open(path.display())?;
+    let file = open_regular_file(path).cannot_open(path.display())?;
     let mut line = Vec::new();
     let read = BufReader::new(file.take(MAX_ROW_BYTES)).read_until(b'\n', &mut line);
     read.with_context(|| path.display().to_string())?;

@@ -13,6 +13,7 @@ use std::{
     path::Path,
 };
 
+use logtool_core::open_own_file;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -96,7 +97,8 @@ impl JournalLine<'_> {
 impl Journal {
     /// Opens the journal at `path`, which is created if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let mut options = OpenOptions::new();
+        let file = open_own_file(path, options.read(true).append(true).create(true));
         let file = file.with_context(|| path.display().to_string())?;
         let mut journal =
             Self { file, read: 0, logs: BTreeMap::new(), tables: TableSet::default() };

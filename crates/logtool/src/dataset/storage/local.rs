@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use logtool_core::open_own_file;
 use logtool_sinks::{ExistingFiles, Outputs};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -201,12 +202,9 @@ fn lock(state: &Path, shard: Option<Shard>) -> Result<Vec<File>> {
 
 fn open_lock(state: &Path, name: &str) -> Result<File> {
     let path = state.join(name);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let file = open_own_file(&path, &mut options);
     file.with_context(|| cannot_write(state.parent().unwrap_or(state)))
 }
 

@@ -3,13 +3,14 @@
 use std::{
     cmp::Ordering,
     collections::BTreeMap,
-    fs::{self, File},
+    fs,
     io::BufReader,
     path::{Path, PathBuf},
 };
 
 use exif::{DateTime, In, Reader, Tag, Value};
 use jiff::tz::TimeZone;
+use logtool_core::open_regular_file;
 
 use crate::{
     error::{Context as _, Error, Result},
@@ -113,7 +114,8 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
         // Some systems add files with attributes, `._IMG_1.JPG`.
         let name = path.file_name().unwrap_or_default();
         let is_hidden = name.to_string_lossy().starts_with('.');
-        if is_photo && !is_hidden && path.is_file() {
+        // A pipe is reported as a photo that cannot be read.
+        if is_photo && !is_hidden && !path.is_dir() {
             files.push(path);
         }
     }
@@ -121,7 +123,7 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn read(path: &Path) -> Result<(ExifPosition, Option<PhotoTime>)> {
-    let mut file = BufReader::new(File::open(path)?);
+    let mut file = BufReader::new(open_regular_file(path)?);
     let exif = jpeg::find_exif(&mut file)?;
     let taken = exif.tiff.as_deref().and_then(photo_time);
     Ok((exif, taken))

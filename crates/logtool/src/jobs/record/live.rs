@@ -33,7 +33,7 @@ pub(super) fn record(
     address: &Address,
     session: &Session,
 ) -> Result<RecordReport> {
-    let file = RecordedFile::new(&request.output, request.replaces)?;
+    let file = RecordedFile::new(&request.output, request.existing)?;
     let link = Link::open(address, request.timeout)
         .map_err(|err| connection_error(address, err))?;
     let name = address.to_string();

@@ -2,41 +2,42 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
 };
+
+use logtool_core::open_own_file;
+use logtool_sinks::{ExistingFiles, Outputs};
 
 use crate::error::{Context as _, Error, ErrorKind, Result};
 
 /// A file that is created with its first bytes, and to which complete messages are appended.
 pub(super) struct RecordedFile {
     path: PathBuf,
-    replaces: bool,
+    existing: ExistingFiles,
     file: Option<File>,
     bytes: u64,
 }
 
 impl RecordedFile {
-    /// Creates a recording at `path`, which is a new file unless `replaces` is set.
+    /// Creates a recording at `path`. A link is replaced, and not followed.
     ///
     /// # Errors
-    /// `AlreadyExists` if there is a file, `NoSuchFile` if there is no folder for it.
-    pub(super) fn new(path: &Path, replaces: bool) -> Result<Self> {
+    /// `AlreadyExists` if there is a file that may not be replaced, `NoSuchFile` if there is no
+    /// folder for it, `Io` if there is a pipe or a device.
+    pub(super) fn new(path: &Path, existing: ExistingFiles) -> Result<Self> {
         let name = || path.display().to_string();
         if path.file_name().is_none() || path.is_dir() {
             return Err(Error::invalid_request("a recording is a file").context(name()));
         }
-        if !replaces && path.symlink_metadata().is_ok() {
-            return Err(Error::new(ErrorKind::AlreadyExists, "it exists already"))
-                .with_context(name);
-        }
+        existing.check(path)?;
         // Now, and not when the vehicle has started its log.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if !folder.is_none_or(Path::is_dir) {
             let error = Error::new(ErrorKind::NoSuchFile, "there is no such folder");
             return Err(error.context(cannot_write(path)));
         }
-        Ok(Self { path: path.to_owned(), replaces, file: None, bytes: 0 })
+        Ok(Self { path: path.to_owned(), existing, file: None, bytes: 0 })
     }
 
     /// Appends complete messages to the file, and removes them from `bytes`.
@@ -47,25 +48,17 @@ impl RecordedFile {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.write(bytes).with_context(|| cannot_write(&self.path))?;
+        self.write(bytes)?;
         self.bytes += bytes.len() as u64;
         bytes.clear();
         Ok(())
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => {
-                let mut options = OpenOptions::new();
-                options.write(true);
-                if self.replaces {
-                    options.create(true).truncate(true);
-                } else {
-                    options.create_new(true);
-                }
-                self.file.insert(options.open(&self.path)?)
-            }
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let context = || cannot_write(&self.path);
+        let Some(file) = &mut self.file else {
+            self.file = Some(self.create(bytes)?);
+            return Ok(());
         };
         // In one call and without a buffer, so that a program that is killed leaves complete
         // messages.
@@ -74,7 +67,17 @@ impl RecordedFile {
             // The error of the write counts.
             let _ = file.set_len(self.bytes);
         }
-        written
+        written.with_context(context)
+    }
+
+    /// Creates the file with its first bytes. It gets its name when they are written, like other
+    /// outputs.
+    fn create(&self, bytes: &[u8]) -> Result<File> {
+        let outputs = Outputs::for_file(&self.path, self.existing);
+        outputs.write(&self.path.to_string_lossy(), bytes)?;
+        outputs.commit()?;
+        let file = open_own_file(&self.path, OpenOptions::new().append(true));
+        file.with_context(|| cannot_write(&self.path))
     }
 
     /// Waits until the file is on the disk.

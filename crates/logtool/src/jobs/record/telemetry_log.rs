@@ -5,7 +5,6 @@ mod senders;
 use std::{io::Write as _, path::Path, time::Duration};
 
 use logtool_mavlink::tlog::{TlogPart, TlogReader};
-use logtool_sinks::ExistingFiles;
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
@@ -35,9 +34,7 @@ pub(super) fn convert(
 ) -> Result<RecordReport> {
     let input = Input::open(input, session)?;
     let name = || input.name.clone();
-    let existing =
-        if request.replaces { ExistingFiles::Replace } else { ExistingFiles::Refuse };
-    let outputs = guarded_outputs::for_log(&request.output, existing, session)?;
+    let outputs = guarded_outputs::for_log(&request.output, request.existing, session)?;
     let file_name = request.output.file_name().unwrap_or_default().to_string_lossy();
     let mut file = outputs.create(&file_name)?;
 

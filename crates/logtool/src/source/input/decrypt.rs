@@ -1,8 +1,8 @@
 //! Decrypts ULogs with the private key of the session.
 
-use std::{ffi::OsStr, fs::File, path::Path, sync::Arc};
+use std::{ffi::OsStr, path::Path, sync::Arc};
 
-use logtool_core::{FileSource, Source};
+use logtool_core::{FileSource, Source, open_regular_file};
 use logtool_ulog::{DecryptedSource, is_encrypted, needs_key};
 
 use crate::{
@@ -44,7 +44,7 @@ pub(super) fn decrypt_ulog(
     let key_path = path.with_extension(KEY_EXTENSION);
     let name = || format!("the file of its key, {}", key_path.display());
     let key_file =
-        File::open(&key_path).and_then(FileSource::new).with_context(name)?;
+        open_regular_file(&key_path).and_then(FileSource::new).with_context(name)?;
     let decrypted = DecryptedSource::with_key_file(Arc::clone(source), &key_file, key);
     Ok(Some(Arc::new(decrypted.with_context(name)?)))
 }

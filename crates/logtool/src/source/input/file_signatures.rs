@@ -1,8 +1,8 @@
 //! Recognises and explains files that are not logs.
 
-use std::{fs, path::Path};
+use std::{io::Read as _, path::Path};
 
-use logtool_core::Source;
+use logtool_core::{Source, open_regular_file};
 
 /// The first bytes of known files that are not logs, and a description for users.
 const SIGNATURES: [(&[u8], &str); 14] = [
@@ -79,9 +79,14 @@ pub fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
     is_kitti.then_some(KITTI)
 }
 
+/// The number of bytes in which the metadata of a recording are recognised.
+const MAX_METADATA_BYTES: u64 = 1 << 20;
+
 /// Returns a description of the folder `path`, if it is a recording of another program.
 pub fn folder_kind(path: &Path) -> Option<&'static str> {
-    let metadata = fs::read_to_string(path.join("metadata.yaml")).ok()?;
+    let mut metadata = String::new();
+    let file = open_regular_file(&path.join("metadata.yaml")).ok()?;
+    file.take(MAX_METADATA_BYTES).read_to_string(&mut metadata).ok()?;
     metadata.contains("rosbag2_bagfile_information").then_some(ROSBAG2)
 }
 

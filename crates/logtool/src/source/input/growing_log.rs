@@ -5,6 +5,7 @@ use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
 use bytes::Bytes;
 use logtool_core::{
     Damage, DamageKind, FileSource, Log as _, OpenOptions, Source as _,
+    open_regular_file,
 };
 use logtool_ulog::UlogLog;
 
@@ -99,7 +100,7 @@ impl GrowingLog {
         );
         let log = log.with_context(|| name.clone())?;
         let declarations = log.continuation();
-        let file = Arc::new(File::open(path).with_context(|| name.clone())?);
+        let file = Arc::new(open_regular_file(path).with_context(|| name.clone())?);
         let growing =
             Self { name, file, options: session.options, offset, declarations, len };
         Ok((growing, OpenLog { input, log: Box::new(log) }))

@@ -6,14 +6,16 @@ use std::{
     path::Path,
 };
 
+use logtool_core::open_regular_file;
+
 use crate::error::{Context as _, Error, ErrorKind, Result};
 
-/// Opens the file at `path`. `what` describes it, such as "the calibration".
+/// Opens the regular file at `path`, or one that is open already, such as `/dev/stdin`. `what` describes it, such as "the calibration".
 ///
 /// # Errors
 /// As [`read`], except `Limit`.
 pub fn open(path: &Path, what: &str) -> Result<File> {
-    let file = File::open(path).map_err(cannot_open);
+    let file = open_regular_file(path).map_err(cannot_open);
     file.with_context(|| cannot_read(path, what))
 }
 
@@ -23,7 +25,7 @@ pub fn open(path: &Path, what: &str) -> Result<File> {
 /// # Errors
 /// `NoSuchFile` and `PermissionDenied` if the system reports these, `Limit` if the file is
 /// longer, and `Io` if it cannot be read. All messages name the file, and what it is:
-/// "cannot read the calibration db.xml: there is no such file".
+/// "cannot read the calibration db.xml: there is no such file". A pipe is not waited for.
 pub fn read(path: &Path, what: &str, max_bytes: u64) -> Result<Vec<u8>> {
     let file = open(path, what)?;
     let mut bytes = Vec::new();
