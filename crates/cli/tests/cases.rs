@@ -16,6 +16,8 @@ mod samples;
 
 #[path = "cases/definitions.rs"]
 mod definitions;
+#[path = "cases/mavlink.rs"]
+mod mavlink;
 #[path = "cases/mcap.rs"]
 mod mcap;
 #[path = "cases/mcap_attachments.rs"]

@@ -4,6 +4,8 @@
 
 #[path = "process/bytes.rs"]
 mod bytes;
+#[path = "process/mavlink.rs"]
+mod mavlink;
 #[path = "process/program.rs"]
 mod program;
 
@@ -81,6 +83,8 @@ mod merge;
 mod merge_clocks;
 #[path = "process/messages.rs"]
 mod messages;
+#[path = "process/opened_files.rs"]
+mod opened_files;
 #[path = "process/output_format.rs"]
 mod output_format;
 #[path = "process/outputs.rs"]
@@ -95,6 +99,11 @@ mod points;
 mod provenance;
 #[path = "process/record.rs"]
 mod record;
+#[path = "process/record_streams.rs"]
+mod record_streams;
+#[cfg(unix)]
+#[path = "process/record_vehicle.rs"]
+mod record_vehicle;
 #[path = "process/remote.rs"]
 mod remote;
 #[path = "process/repair.rs"]
@@ -115,6 +124,9 @@ mod schema;
 mod selection;
 #[path = "process/settings.rs"]
 mod settings;
+#[cfg(unix)]
+#[path = "process/special_files.rs"]
+mod special_files;
 #[path = "process/splits.rs"]
 mod splits;
 #[path = "process/streams.rs"]

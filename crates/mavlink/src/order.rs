@@ -17,6 +17,7 @@ mod tests;
 use std::{
     collections::{BTreeMap, VecDeque},
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    ops::Range,
 };
 
 pub(crate) use self::counts::PacketCounts;
@@ -66,10 +67,9 @@ pub(crate) struct PacketOrder {
     first: i64,
     /// The number of the next packet.
     next: i64,
-    /// All lower numbers have been returned, or counted as lost.
-    settled: i64,
-    /// Numbers from `next` to here were counted as lost before the numbers went back.
-    recovered_end: i64,
+    /// Numbers that were returned or counted as lost before the numbers went back. They are not
+    /// counted again.
+    settled: Range<i64>,
     /// The hashes of the packets that have arrived, by their numbers.
     received: BTreeMap<i64, u64>,
     /// The packets that have arrived and were not returned, with their times of arrival. Their
@@ -95,8 +95,7 @@ impl PacketOrder {
         Self {
             first,
             next: first,
-            settled: first,
-            recovered_end: first,
+            settled: first..first,
             received: BTreeMap::new(),
             queued: BTreeMap::new(),
             ready: VecDeque::new(),
@@ -181,24 +180,28 @@ impl PacketOrder {
         let first = self.queued.first_entry()?;
         let number = *first.key();
         if number > self.next {
-            let unknown = number - self.settled.max(self.next);
-            self.counts.lost += u64::try_from(unknown).unwrap_or(0);
+            self.counts.lost += self.unsettled(self.next..number);
             self.next = number;
-            self.settled = self.settled.max(number);
             return Some(StreamItem::Gap);
         }
         let (packet, arrival) = first.remove();
-        if number < self.recovered_end {
-            self.counts.lost = self.counts.lost.saturating_sub(1);
-        }
         self.next = number + 1;
-        self.settled = self.settled.max(self.next);
         while let Some(oldest) = self.received.first_entry()
             && *oldest.key() < self.next - HISTORY
         {
             oldest.remove();
         }
         Some(StreamItem::Packet(packet, arrival))
+    }
+
+    /// Returns how many of `numbers` were not settled before.
+    fn unsettled(&self, numbers: Range<i64>) -> u64 {
+        let before = numbers.start..numbers.end.min(self.settled.start);
+        let after = numbers.start.max(self.settled.end)..numbers.end;
+        [before, after]
+            .into_iter()
+            .map(|part| u64::try_from(part.end - part.start).unwrap_or(0))
+            .sum()
     }
 
     /// Returns the number of a packet, of which it has only the lower 16 bits.
@@ -290,11 +293,15 @@ impl PacketOrder {
             self.ready.push_back(item);
         }
         self.ready.push_back(StreamItem::Gap);
+        let end = self.next;
         let lowest = self.aside.iter().map(|aside| aside.number).min();
-        self.next = lowest.unwrap_or(self.next);
+        self.next = lowest.unwrap_or(end);
         // The numbers from there on may be used again.
         let forgotten = self.received.split_off(&self.next);
-        self.recovered_end = forgotten.keys().next().copied().unwrap_or(self.settled);
+        let first_received = forgotten.keys().next().copied().unwrap_or(end);
+        let lost = self.unsettled(self.next..first_received);
+        self.counts.lost = self.counts.lost.saturating_sub(lost);
+        self.settled = first_received..end;
     }
 }
 

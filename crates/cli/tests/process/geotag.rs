@@ -96,3 +96,17 @@ fn log_without_shots_and_folder_of_the_photos_are_refused() {
     folder.run(&same).assert_status(2, &["is the folder of the photos"]);
     assert_eq!(fs::read(folder.path().join("photos/a.jpg")).unwrap(), PHOTO);
 }
+
+#[cfg(unix)]
+#[test]
+fn photo_that_is_a_pipe_cannot_be_read() {
+    let folder = folder(&["a.jpg", "b.jpg"], &[2, 3]);
+    let pipe = folder.path().join("photos/c.jpg");
+    let status = std::process::Command::new("mkfifo").arg(pipe).status().unwrap();
+    assert!(status.success());
+    let words = ["c.jpg", "it is a pipe, and not a regular file"];
+    folder.run(&ARGS).assert_status(1, &words);
+    let run = folder.run(&[&ARGS[..], &["--partial"]].concat());
+    run.assert_status(3, &["2 of 3 photos tagged", words[0], words[1]]);
+    assert_eq!(folder.list("tagged"), ["a.jpg", "b.jpg", "photos.csv", "photos.kml"]);
+}

@@ -2,32 +2,13 @@
 
 use std::net::UdpSocket;
 
-use crate::{bytes, program::Folder};
+use crate::{bytes, mavlink::packet, program::Folder};
 
-/// The checksum of a MAVLink frame: CRC-16/MCRF4XX of the frame without its first byte, and of the
-/// extra byte of the message (MAVLink Developer Guide, "Checksum").
-fn checksum(bytes: &[u8], extra: u8) -> [u8; 2] {
-    let mut crc = 0xffff_u16;
-    for byte in bytes.iter().chain(&[extra]) {
-        let mut low = byte ^ (crc & 0xff) as u8;
-        low ^= low << 4;
-        let low = u16::from(low);
-        crc = (crc >> 8) ^ (low << 8) ^ (low << 3) ^ (low >> 4);
-    }
-    crc.to_le_bytes()
-}
-
-/// Returns a record of a telemetry log with a part of a log: LOGGING_DATA has the id 266 and the
-/// extra byte 193.
+/// Returns a record of a telemetry log with a part of a log.
 fn record(sequence: u16, first_message: u8, data: &[u8]) -> Vec<u8> {
-    let mut payload = sequence.to_le_bytes().to_vec();
-    payload.extend([255, 155, data.len() as u8, first_message]);
-    payload.extend(data);
-    let mut frame = vec![0xfd, payload.len() as u8, 0, 0, 0, 1, 1, 10, 1, 0];
-    frame.extend(payload);
-    let checksum = checksum(&frame[1..], 193);
     let time = 1_700_000_000_000_000 + 20_000 * u64::from(sequence);
-    [&time.to_be_bytes(), frame.as_slice(), &checksum].concat()
+    let packet = packet((1, 1), sequence, first_message, data);
+    [&time.to_be_bytes(), packet.as_slice()].concat()
 }
 
 /// Returns the records of the definitions and of three rows, and the ULog of these.

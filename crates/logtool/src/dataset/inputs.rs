@@ -12,7 +12,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use logtool_core::{FileSource, open_regular_file};
+use logtool_core::{FileSource, open_regular_file, special_file_kind};
 use rayon::prelude::*;
 
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
             open, url,
         },
         remote::{self, ListedObject},
-        session::Session,
+        session::{NoticeLevel, Session},
     },
 };
 
@@ -131,15 +131,25 @@ pub(super) fn path_text(path: &Path) -> String {
 }
 
 /// Returns the logs in `folder` and its subfolders, with the paths that could not be inspected,
-/// so that opening them reports the reason. Returns `folder` itself if there are none.
+/// so that opening them reports the reason. Pipes and devices, which would be waited for, are left
+/// out with a warning. Returns `folder` itself if there are none.
 ///
 /// # Errors
 /// Those of [`BatchRequest::run`](crate::dataset::BatchRequest::run) about inputs.
 pub fn logs_in_folder(folder: &Path, session: &Session) -> Result<Vec<PathBuf>> {
     let inputs = find(&[folder.to_owned()], Path::new(""), session)?;
     let logs = inputs.logs.into_iter().map(|log| log.path);
-    let failed = inputs.failed.into_iter().map(|(path, _)| path);
-    let paths: Vec<PathBuf> = logs.chain(failed).collect();
+    let mut paths: Vec<PathBuf> = logs.collect();
+    for (path, err) in inputs.failed {
+        let metadata = fs::metadata(&path);
+        if metadata.is_ok_and(|file| special_file_kind(file.file_type()).is_some()) {
+            let (name, text) =
+                (path.display().to_string(), format!("{err}; it is left out"));
+            session.progress.notice(NoticeLevel::Warning, &name, &text);
+        } else {
+            paths.push(path);
+        }
+    }
     Ok(if paths.is_empty() { vec![folder.to_owned()] } else { paths })
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -9,7 +10,14 @@ use std::{
 use crate::{
     dataset::{inputs::globs::FileGlob, markers::STATE},
     error::{Error, ErrorKind},
+    formats::LogFormat,
 };
+
+/// Returns whether a file called `name` is a log, by its extension.
+fn has_log_name(name: &OsStr) -> bool {
+    let format = name.to_str().and_then(LogFormat::from_file_name);
+    format.is_some_and(|format| !format.is_table())
+}
 
 /// A file that may be a log.
 pub(super) struct Candidate {
@@ -102,7 +110,13 @@ impl FolderSearch {
                 Ok(metadata) if metadata.is_dir() => {
                     self.search(&path, &filter.in_folder(&path), parents);
                 }
-                Ok(metadata) if metadata.is_file() && filter.matches_file(&path) => {
+                // A pipe with the name of a log is reported as a log that cannot be read.
+                Ok(metadata)
+                    if filter.matches_file(&path)
+                        && (metadata.is_file()
+                            || !filter.is_all()
+                            || has_log_name(&name)) =>
+                {
                     if self.excluded.as_ref() != Some(&canonical.join(&name)) {
                         let is_named = !filter.is_all();
                         self.files.push(Candidate { path, is_named });
