@@ -1,4 +1,4 @@
-//! Sorts packets by their sequence numbers, and finds missing, repeated and misplaced packets.
+//! Sorts packets by their sequence numbers, and finds missing and repeated packets, and packets out of sequence.
 //!
 //! A packet whose number is far from the others is set aside until others follow it:
 //!
@@ -125,7 +125,7 @@ impl PacketOrder {
     /// Adds a packet that arrived at the time `now_micros`.
     pub(crate) fn push(&mut self, packet: StreamPacket, now_micros: u64) {
         if self.is_over {
-            self.counts.misplaced += 1;
+            self.counts.out_of_sequence += 1;
             return;
         }
         let number = self.number(packet.sequence);
@@ -227,7 +227,7 @@ impl PacketOrder {
     /// Drops a packet of another stream.
     fn add_foreign(&mut self) {
         self.drop_aside();
-        self.counts.misplaced += 1;
+        self.counts.out_of_sequence += 1;
         self.foreign_run += 1;
         self.is_over = self.foreign_run >= LONG_RUN;
     }
@@ -240,7 +240,7 @@ impl PacketOrder {
             let count = if is_repeated {
                 &mut self.counts.repeated
             } else {
-                &mut self.counts.misplaced
+                &mut self.counts.out_of_sequence
             };
             *count += 1;
             return;
@@ -280,7 +280,7 @@ impl PacketOrder {
             let count = if aside.number < self.next {
                 &mut self.counts.late
             } else {
-                &mut self.counts.misplaced
+                &mut self.counts.out_of_sequence
             };
             *count += 1;
         }

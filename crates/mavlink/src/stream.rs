@@ -37,7 +37,7 @@ pub struct StreamStatistics {
     /// The packets that were dropped because their numbers do not continue the stream: another
     /// packet has the same number and other bytes, or the numbers around it are far away. They
     /// have wrong numbers, or are of another stream whose header did not arrive.
-    pub misplaced_packets: u64,
+    pub out_of_sequence_packets: u64,
     /// The packets before the header of the ULog, which cannot be used.
     pub packets_before_header: u64,
     /// The packets after the header that never arrived, or that arrived too late.
@@ -64,7 +64,7 @@ impl StreamStatistics {
     /// Returns whether data was lost between the vehicle and the receiver.
     pub fn has_losses(&self) -> bool {
         self.lost_packets > 0
-            || self.misplaced_packets > 0
+            || self.out_of_sequence_packets > 0
             || self.skipped_bytes > 0
             || self.contradictions > 0
     }
@@ -197,7 +197,7 @@ impl UlogStream {
 
     /// Returns the current counts.
     pub fn statistics(&self) -> StreamStatistics {
-        let PacketCounts { accepted, lost, repeated, late, misplaced } =
+        let PacketCounts { accepted, lost, repeated, late, out_of_sequence } =
             self.order.as_ref().map_or(PacketCounts::default(), PacketOrder::counts);
         let before_header = self.statistics.packets_before_header;
         StreamStatistics {
@@ -205,7 +205,7 @@ impl UlogStream {
             lost_packets: lost,
             repeated_packets: repeated,
             late_packets: late,
-            misplaced_packets: misplaced,
+            out_of_sequence_packets: out_of_sequence,
             packets_before_header: before_header + self.early.len() as u64,
             ..self.statistics
         }

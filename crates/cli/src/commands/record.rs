@@ -123,7 +123,7 @@ fn print_losses(report: &RecordReport) {
     let stream = &report.stream;
     let counts = [
         (stream.lost_packets, "packet", ""),
-        (stream.misplaced_packets, "packet", " out of sequence"),
+        (stream.out_of_sequence_packets, "packet", " out of sequence"),
         (report.malformed_packets, "malformed packet", ""),
         (report.damaged_packets, "packet", " with wrong checksums"),
         (stream.contradictions, "contradicting packet", ""),

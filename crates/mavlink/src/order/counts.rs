@@ -12,5 +12,5 @@ pub(crate) struct PacketCounts {
     /// The packets that arrived after they were counted as lost.
     pub(crate) late: u64,
     /// The packets that were dropped because their numbers do not continue the stream.
-    pub(crate) misplaced: u64,
+    pub(crate) out_of_sequence: u64,
 }

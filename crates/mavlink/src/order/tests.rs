@@ -36,10 +36,11 @@ fn feed(order: &mut PacketOrder, sequences: impl IntoIterator<Item = u16>) -> Ve
     all
 }
 
-/// Returns (accepted, lost, repeated, late, misplaced).
+/// Returns (accepted, lost, repeated, late, out_of_sequence).
 fn counts(order: &PacketOrder) -> (u64, u64, u64, u64, u64) {
-    let PacketCounts { accepted, lost, repeated, late, misplaced } = order.counts();
-    (accepted, lost, repeated, late, misplaced)
+    let PacketCounts { accepted, lost, repeated, late, out_of_sequence } =
+        order.counts();
+    (accepted, lost, repeated, late, out_of_sequence)
 }
 
 const NONE: [i64; 0] = [];

@@ -353,7 +353,7 @@ fn log_that_starts_again_without_its_header_is_counted_and_not_added() {
     assert_eq!(made, ulog);
     // The packets of the definitions are the same.
     assert_eq!(statistics.repeated_packets, 2);
-    assert_eq!(statistics.misplaced_packets, count - 2);
+    assert_eq!(statistics.out_of_sequence_packets, count - 2);
     assert!(statistics.has_losses());
 }
 
@@ -368,7 +368,7 @@ fn packet_with_a_wrong_number_is_a_loss_and_the_others_are_added() {
     want.extend([2, 0, b'O', 3, 0]);
     (7..40).for_each(|time| want.extend(record(time)));
     assert_eq!(made, want);
-    assert_eq!((statistics.lost_packets, statistics.misplaced_packets), (1, 1));
+    assert_eq!((statistics.lost_packets, statistics.out_of_sequence_packets), (1, 1));
 }
 
 #[test]

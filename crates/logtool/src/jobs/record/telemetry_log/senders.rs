@@ -122,7 +122,7 @@ impl Senders {
         }
         // They are of logs without a header, which cannot be selected.
         if log != Some(self.selected_log) {
-            self.other_packets += statistics.misplaced_packets;
+            self.other_packets += statistics.out_of_sequence_packets;
         }
         self.completed.clear();
     }
