@@ -111,14 +111,15 @@ impl Senders {
         stream.finish(last, &mut self.completed);
         let statistics = stream.statistics();
         self.packets_before_header += statistics.packets_before_header;
+        let packets = statistics.packets + statistics.late_packets;
         match &mut self.selected {
             Some(selected) if log == Some(self.selected_log) => {
                 ulog.append(&mut self.completed);
                 selected.last = last;
                 selected.statistics = statistics;
             }
-            _ if self.excludes_logs => self.excluded_packets += statistics.packets,
-            _ => self.other_packets += statistics.packets,
+            _ if self.excludes_logs => self.excluded_packets += packets,
+            _ => self.other_packets += packets,
         }
         // They are of logs without a header, which cannot be selected.
         if log != Some(self.selected_log) {
