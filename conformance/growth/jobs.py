@@ -3,6 +3,7 @@
 import bags
 import lidars
 import mcaps
+import streams
 import tables
 import ulogs
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "plan-topic": ["plan", "{log}", "--json", "--topic", "{topic}"],
     "index": ["index", "{log}", "-o", "{out}.parquet"],
     "calibration": ["calibration", "{log}", "-o", "{out}.yaml"],
+    "record": ["record", "mavlink", "{log}", "-o", "{out}.ulg"],
 }
 # Those that write a file for each topic.
 OF_TOPICS = {"csv", "parquet"}
@@ -190,4 +192,9 @@ GENERATORS = [
     Generator(lidars.vel_index, 50_000, ".vel"),
     Generator(lidars.calibration, 20_000, ".yaml", only=["calibration"], may_fail=True),
     Generator(lidars.calibration_xml, 20_000, ".xml", only=["calibration"], may_fail=True),
+    Generator(streams.stream_rows, 20_000, ".tlog", only=["record"]),
+    Generator(streams.jumps, 20_000, ".tlog", only=["record"]),
+    Generator(streams.numbers_that_go_back, 20_000, ".tlog", only=["record"]),
+    Generator(streams.restarts, 20_000, ".tlog", only=["record"]),
+    Generator(streams.senders, 20_000, ".tlog", only=["record"]),
 ]
