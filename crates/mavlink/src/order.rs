@@ -149,10 +149,8 @@ impl PacketOrder {
     /// Declares the end of the stream, so that `pop` returns all packets in the queue.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;
-        let is_ahead = |packet: &AsidePacket| {
-            packet.number >= self.next && packet.number < self.next + HISTORY
-        };
-        if self.aside.iter().all(is_ahead) {
+        let ahead = self.next..self.next + HISTORY;
+        if self.aside.iter().all(|packet| ahead.contains(&packet.number)) {
             // Nothing contradicts their numbers.
             self.enqueue_aside();
         } else {

@@ -91,8 +91,9 @@ fn rows_after_a_wrong_number_are_not_lost() {
 fn rows_after_numbers_that_went_back_are_not_lost() {
     let rows = rows(40, 0.5);
     let mut packets = log(VEHICLE, &rows);
-    for number in 11..15 {
-        packets[number] = packet(VEHICLE, 2000 + number as u16, 0, &rows[number - 1]);
+    let changed = packets[11..15].iter_mut().zip(&rows[10..14]);
+    for (number, (old, row)) in (2011..).zip(changed) {
+        *old = packet(VEHICLE, number, 0, row);
     }
     let made = recorded(&packets, &[], 3, &["lost: 4 packets, recorded as 2 dropouts"]);
     for row in &rows {
