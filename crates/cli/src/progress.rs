@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use logtool::{NoticeLevel, Progress, Remedy, Task, units::escape_terminal};
+use logtool::{NoticeLevel, Progress, Remedy, Task, units::escape_unprintable};
 
 use crate::{
     args::GlobalArgs,
@@ -101,7 +101,7 @@ impl Bar {
         let hidden = ProgressDrawTarget::hidden();
         let bar = ProgressBar::with_draw_target(Some(length), hidden);
         bar.set_style(style(numbers));
-        bar.set_prefix(escape_terminal(name));
+        bar.set_prefix(escape_unprintable(name));
         Self { bar, start: Instant::now() }
     }
 }

@@ -6,13 +6,10 @@ pub(crate) mod wrap;
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use logtool::{
-    text_style::TextStyle,
-    units::{acts_on_terminal, escape_terminal},
-};
-use logtool_core::describe_io_error;
+use logtool::{text_style::TextStyle, units::escape_unprintable};
+use logtool_core::{TextEscaper, describe_io_error};
 
-/// Writes a line to standard error. Characters that act on a terminal are escaped. Errors of
+/// Writes a line to standard error. Unprintable characters are escaped. Errors of
 /// writing are ignored.
 macro_rules! say {
     ($($text:tt)*) => {
@@ -26,7 +23,7 @@ pub(crate) use say;
 pub(crate) fn print_line(line: &str) {
     let is_colored = color::for_stderr() == TextStyle::Terminal;
     let (label, text) = if is_colored { color::split_label(line) } else { ("", line) };
-    let line = format!("{label}{}\n", escape_terminal(text));
+    let line = format!("{label}{}\n", escape_unprintable(text));
     let paged = if stderr_is_seen() { pager::write(line.as_bytes()) } else { None };
     if paged.is_none() {
         let _ = io::stderr().write_all(line.as_bytes());
@@ -46,14 +43,11 @@ pub(crate) fn stderr_is_seen() -> bool {
 /// Buffered standard output. It must be flushed.
 pub(crate) type Stdout = BufWriter<EscapingWriter<TerminalOutput>>;
 
-/// Returns standard output. On a terminal, characters that act on it are escaped, except
+/// Returns standard output. On a terminal, unprintable characters are escaped, except
 /// line ends, tabs and our own colours.
 pub(crate) fn stdout() -> Stdout {
-    let is_on = stdout_is_seen();
-    BufWriter::with_capacity(
-        1 << 16,
-        EscapingWriter { out: TerminalOutput, is_on, unfinished_line: Vec::new() },
-    )
+    let escaper = stdout_is_seen().then(|| TextEscaper::new(color::sequence_len));
+    BufWriter::with_capacity(1 << 16, EscapingWriter { out: TerminalOutput, escaper })
 }
 
 /// Returns standard output for text that has nothing of a log, such as help.
@@ -84,53 +78,24 @@ fn cannot_write(err: io::Error) -> io::Error {
     io::Error::new(err.kind(), format!("cannot write standard output: {text}"))
 }
 
-/// A writer that escapes the characters that act on a terminal, if `is_on`.
+/// A writer that escapes text, if it has an escaper.
 #[derive(Debug)]
 pub(crate) struct EscapingWriter<W> {
     out: W,
-    is_on: bool,
-    /// The start of a line whose end is not written yet.
-    unfinished_line: Vec<u8>,
-}
-
-impl<W: Write> EscapingWriter<W> {
-    fn write_escaped(&mut self, text: &[u8]) -> io::Result<()> {
-        let text = String::from_utf8_lossy(text);
-        let mut escaped = String::with_capacity(text.len());
-        let mut remaining = &*text;
-        while let Some(c) = remaining.chars().next() {
-            let colour = color::sequence_len(remaining);
-            let is_text = colour.is_some() || matches!(c, '\n' | '\t');
-            let (piece, next) = remaining.split_at(colour.unwrap_or(c.len_utf8()));
-            if acts_on_terminal(c) && !is_text {
-                escaped.push_str(&escape_terminal(piece));
-            } else {
-                escaped.push_str(piece);
-            }
-            remaining = next;
-        }
-        self.out.write_all(escaped.as_bytes())
-    }
+    escaper: Option<TextEscaper>,
 }
 
 impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.is_on {
-            return self.out.write(bytes);
-        }
-        self.unfinished_line.extend_from_slice(bytes);
-        if let Some(end) = self.unfinished_line.iter().rposition(|byte| *byte == b'\n')
-        {
-            let next = self.unfinished_line.split_off(end + 1);
-            let lines = std::mem::replace(&mut self.unfinished_line, next);
-            self.write_escaped(&lines)?;
-        }
+        let Some(escaper) = &mut self.escaper else { return self.out.write(bytes) };
+        self.out.write_all(escaper.push(bytes).as_bytes())?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let line = std::mem::take(&mut self.unfinished_line);
-        self.write_escaped(&line)?;
+        if let Some(escaper) = &mut self.escaper {
+            self.out.write_all(escaper.finish().as_bytes())?;
+        }
         self.out.flush()
     }
 }
@@ -141,9 +106,9 @@ mod tests {
 
     #[test]
     fn terminal_output_keeps_lines_tabs_and_colours_and_escapes_other_controls() {
-        let written = |is_on| {
-            let mut out =
-                EscapingWriter { out: Vec::new(), is_on, unfinished_line: Vec::new() };
+        let written = |is_terminal: bool| {
+            let escaper = is_terminal.then(|| TextEscaper::new(color::sequence_len));
+            let mut out = EscapingWriter { out: Vec::new(), escaper };
             for piece in ["\x1b[1mname", "\x1b[0m\t\u{9b}2", "J\n\x1b]0;", "x\x07"] {
                 out.write_all(piece.as_bytes()).unwrap();
             }

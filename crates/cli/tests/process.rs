@@ -131,6 +131,9 @@ mod special_files;
 mod splits;
 #[path = "process/streams.rs"]
 mod streams;
+#[cfg(unix)]
+#[path = "process/terminal.rs"]
+mod terminal;
 #[path = "process/testdata.rs"]
 mod testdata;
 #[path = "process/tracks.rs"]

@@ -2,6 +2,7 @@
 
 pub(crate) mod byte_reader;
 pub(crate) mod decode_text;
+pub(crate) mod escaped_text;
 pub(crate) mod output;
 pub(crate) mod output_writer;
 pub(crate) mod regular_file;

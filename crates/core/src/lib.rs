@@ -84,6 +84,7 @@ pub use crate::{
     io::{
         byte_reader::ByteReader,
         decode_text::decode_text,
+        escaped_text::{TextEscaper, escape_unprintable, is_unprintable},
         output::{Output, append_source},
         output_writer::OutputWriter,
         regular_file::{open_own_file, open_regular_file, special_file_kind},

@@ -20,7 +20,6 @@ use crate::{
         canvas::{Area, Canvas, GRID_COLOR, LINE_COLOR, THIN_WIDTH, px, text},
         legend::{LegendEntry, LegendSample},
     },
-    font,
     palette::{self, Rgb},
     ticks::Axis,
 };
@@ -118,7 +117,12 @@ impl Chart {
         let middle =
             (side_widths.0 + label_area.dim_in_pixel().0 as i32 - side_widths.1) / 2;
         let style = text(&label_area, 12.0).pos(canvas::CENTER);
-        label_area.draw_text(&self.time.name, &style, (middle, px(NAME_HEIGHT / 2.0)))
+        canvas::draw_text(
+            &label_area,
+            &self.time.name,
+            &style,
+            (middle, px(NAME_HEIGHT / 2.0)),
+        )
     }
 
     /// Draws a plot over time, with the widths `left` and `right` for the labels of its axes. Texts
@@ -151,10 +155,15 @@ impl Chart {
         let (plot, _) = canvas::split_down(&area, available_height as i32 - bottom)?;
         let unit = text(&plot, 12.0).pos(canvas::CENTER).transform(canvas::UPWARDS);
         let height = plot.dim_in_pixel().1 as i32;
-        plot.draw_text(&panel.unit, &unit, (px(UNIT_WIDTH / 2.0), height / 2))?;
+        canvas::draw_text(
+            &plot,
+            &panel.unit,
+            &unit,
+            (px(UNIT_WIDTH / 2.0), height / 2),
+        )?;
         if let Some(right) = &panel.right {
             let x = width as i32 - px(RIGHT_MARGIN + UNIT_WIDTH / 2.0);
-            plot.draw_text(&right.unit, &unit, (x, height / 2))?;
+            canvas::draw_text(&plot, &right.unit, &unit, (x, height / 2))?;
         }
 
         let mut chart = ChartBuilder::on(&area)
@@ -369,7 +378,7 @@ fn draw_title<'a>(area: &Area<'a>, title: &str) -> canvas::DrawResult<Area<'a>> 
     let (above, below) = canvas::split_down(area, px(TITLE_HEIGHT))?;
     let style = text(&above, TITLE_TEXT).pos(canvas::CENTER);
     let middle = (above.dim_in_pixel().0 as i32 / 2, px(TITLE_HEIGHT / 2.0));
-    above.draw_text(&font::printable_text(title), &style, middle)?;
+    canvas::draw_text(&above, title, &style, middle)?;
     Ok(below)
 }
 

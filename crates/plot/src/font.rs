@@ -87,15 +87,6 @@ pub(crate) fn resolver(missing: &Mutex<String>) -> FontResolver<'_> {
     }
 }
 
-/// Returns `text` without characters that are invalid in XML or in a line of text.
-pub(crate) fn printable_text(text: &str) -> String {
-    let printable = |c: char| match c {
-        c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(printable).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@
 //! ```
 
 // In order of dependency: each module uses only those above it.
+mod escape;
 mod palette;
 mod ticks;
 

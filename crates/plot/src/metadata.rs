@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::chunk;
+use crate::{chunk, escape::json};
 
 /// The maximum length of a keyword in a PNG file.
 const MAX_KEYWORD: usize = 79;
@@ -24,9 +24,9 @@ pub fn with_texts(mut png: Vec<u8>, texts: &BTreeMap<String, String>) -> Vec<u8>
     png
 }
 
-/// Adds `text` to the file `svg` as `<metadata>`.
+/// Adds the JSON `text` to the file `svg` as `<metadata>`.
 pub fn with_metadata(svg: &str, text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let escaped = json(text);
     let start = svg.find("<svg").unwrap_or(0);
     match svg.get(start..).and_then(|remaining| remaining.find('>')) {
         Some(end) => {
@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn metadata_of_an_svg_cannot_end_early_and_changes_no_pixel() {
         let with_text = with_metadata(SVG, "{\"a\":\"</metadata><&\"}");
-        let want =
-            "\n<metadata>{\"a\":\"&lt;/metadata&gt;&lt;&amp;\"}</metadata><rect/>";
+        let want = "\n<metadata>{\"a\":\"\\u003c/metadata\\u003e\\u003c\\u0026\"}\
+                    </metadata><rect/>";
         assert!(with_text.contains(want), "{with_text}");
         assert_eq!(png(&with_text, 1.0).unwrap(), png(SVG, 1.0).unwrap());
     }

@@ -2,10 +2,9 @@
 //!
 //! The page loads nothing from the network: a `Content-Security-Policy` forbids it, and everything
 //! is included, also uPlot. All strings are untrusted until they are
-//! escaped, in HTML and in the JSON of the plots.
+//! escaped, in HTML and in the JSON of the plots. Characters that are unprintable are shown as escapes.
 
 mod data;
-mod escape;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -14,11 +13,9 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use crate::{
     chart::Chart,
     curves::CurvePlot,
+    escape::{html, json},
     heat_map::HeatMap,
-    page::{
-        data::PlotData,
-        escape::{html, json},
-    },
+    page::data::PlotData,
 };
 
 /// A page.
@@ -114,7 +111,7 @@ impl Page {
              <meta name=\"provenance\" content=\"{}\">\n\
              <title>{title}</title>\n<style>\n{UPLOT_STYLE}\n{STYLE}{dark}</style>\n</head>\n\
              <body>\n<header><h1>{title}</h1><p>{}</p></header>\n<nav>",
-            html(&self.provenance),
+            html(&json(&self.provenance)),
             html(&self.about)
         );
         for (index, section) in self.sections.iter().enumerate() {

@@ -13,7 +13,7 @@ use clap::{
     Arg, Command, CommandFactory as _, FromArgMatches as _,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use logtool::{input::url, text_style::TextStyle, units::acts_on_terminal};
+use logtool::{input::url, text_style::TextStyle, units::is_unprintable};
 
 use crate::{
     args::{
@@ -162,8 +162,7 @@ fn end(mut err: clap::Error, words: &[OsString]) -> ! {
         process::exit(status);
     }
     suggest(&mut err, words);
-    let is_harmful =
-        |word: &OsString| word.to_string_lossy().contains(acts_on_terminal);
+    let is_harmful = |word: &OsString| word.to_string_lossy().contains(is_unprintable);
     if words.iter().any(is_harmful) {
         // Without colours, because the words may have some of their own.
         err.to_string().lines().for_each(print_line);

@@ -6,7 +6,7 @@ use logtool::{
     Error, Result,
     align::{Align, AlignInput, AlignReport, Confidence},
     time::clock::Seconds,
-    units::escape_terminal,
+    units::escape_unprintable,
 };
 use serde_json::json;
 
@@ -98,11 +98,11 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
          merge with  --offset {}{with}\n",
         Seconds(estimate.offset_nanos),
         estimate.confidence.offset_error_seconds * 1e3,
-        escape_terminal(b),
-        escape_terminal(a),
-        escape_terminal(b),
+        escape_unprintable(b),
+        escape_unprintable(a),
+        escape_unprintable(b),
         confidence_text(&estimate.confidence),
-        escape_terminal(&shell_quote(option.as_ref())),
+        escape_unprintable(&shell_quote(option.as_ref())),
     )
 }
 

@@ -9,7 +9,7 @@ use logtool::{
         NamedChange, ParameterDiffRequest, ParameterValue, Parameters,
         ParametersRequest, ShownValue,
     },
-    units::{Count, count_of, escape_terminal},
+    units::{Count, count_of, escape_unprintable},
 };
 use logtool_sinks::CsvOptions;
 
@@ -82,7 +82,7 @@ fn print_list(
             let width = width(list.iter().map(|listed| listed.name.as_str()));
             for listed in list {
                 let (name, value) =
-                    (escape_terminal(&listed.name), ShownValue(listed.value));
+                    (escape_unprintable(&listed.name), ShownValue(listed.value));
                 write!(out, "{name:width$}  {value:>12}")?;
                 match listed.default_value() {
                     Some(default) if default != listed.value => {
@@ -122,7 +122,7 @@ fn print_list(
                 };
                 // Line ends are escaped, so that each parameter is one line.
                 let (name, value) =
-                    (escape_terminal(&listed.name), ShownValue(listed.value));
+                    (escape_unprintable(&listed.name), ShownValue(listed.value));
                 writeln!(out, "1\t1\t{name}\t{value}\t{kind}")?;
             }
         }
@@ -147,7 +147,7 @@ fn print_changes(
         ParamsFormat::Text => {
             let width = width(changes.iter().map(|change| change.name));
             for NamedChange { time, name, old, new, .. } in changes {
-                let (time, name) = (clock.text(time), escape_terminal(name));
+                let (time, name) = (clock.text(time), escape_unprintable(name));
                 let (old, new) = (or_empty(old), ShownValue(new));
                 writeln!(out, "[{time}] {name:width$}  {old:>12} → {new}")?;
             }
@@ -210,7 +210,7 @@ fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
                 None => "-".to_owned(),
             };
             for difference in &diff.differences {
-                let name = escape_terminal(&difference.name);
+                let name = escape_unprintable(&difference.name);
                 let (a, b) = (shown(difference.first), shown(difference.second));
                 writeln!(out, "{name:width$}  {a:>12}  {b:>12}")?;
             }
@@ -232,7 +232,7 @@ fn or_empty(value: Option<ParameterValue>) -> String {
 
 /// Returns the width of a column of these names.
 fn width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
-    names.map(|name| escape_terminal(name).chars().count()).max().unwrap_or(0)
+    names.map(|name| escape_unprintable(name).chars().count()).max().unwrap_or(0)
 }
 
 /// Returns how the cells of CSV are written: without formulas if the output `is_safe`.

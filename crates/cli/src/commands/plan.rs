@@ -6,7 +6,7 @@ use logtool::{
     Plan, PlanRequest, Result, Split,
     time::clock,
     translate::MessageTypes,
-    units::{Bytes, count_of, escape_terminal},
+    units::{Bytes, count_of, escape_unprintable},
 };
 use logtool_core::Clock;
 
@@ -79,12 +79,13 @@ fn print_table(out: &mut impl Write, splits: &[Split]) -> io::Result<()> {
         writeln!(
             out,
             "{}  {}, {count}",
-            escape_terminal(first.path()),
+            escape_unprintable(first.path()),
             LogFormat::from_name(first.format())
                 .map_or(first.format(), |format| format.title())
         )?;
         for split in of_log {
-            let (topic, bytes) = (escape_terminal(split.topic()), Bytes(split.bytes()));
+            let (topic, bytes) =
+                (escape_unprintable(split.topic()), Bytes(split.bytes()));
             let records = match split.records() {
                 Some(records) => format!("about {}", count_of(records, "record")),
                 None => "unknown number of records".to_owned(),

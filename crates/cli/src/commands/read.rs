@@ -18,7 +18,7 @@ use crate::{
     args::{GlobalArgs, ReadArgs},
     exit_status::Outcome,
     notices,
-    terminal::{self, say},
+    terminal::say,
 };
 
 /// The maximum length of a line with a split, in bytes.
@@ -36,10 +36,6 @@ pub(super) fn run(args: &ReadArgs, global: &GlobalArgs) -> Result<Outcome> {
         return Err(Error::invalid_request(what).with_hint(hint));
     }
     let format = args.format.or(by_name).unwrap_or(OutputFormat::Arrow);
-    if is_stdout && terminal::stdout_is_seen() && format == OutputFormat::Arrow {
-        let error = Error::invalid_request("Arrow is not text for a terminal");
-        return Err(error.with_hint("-o names a file, or use --format jsonl"));
-    }
     let mut request = ReadRequest::new(splits(&args.split)?)
         .with_format(format)
         .with_strictness(global.strictness());

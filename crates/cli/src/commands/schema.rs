@@ -8,7 +8,7 @@ use logtool::{
     input::open,
     schema::{ColumnSchema, TopicSchema},
     selection,
-    units::escape_terminal,
+    units::escape_unprintable,
 };
 
 use crate::{
@@ -59,18 +59,18 @@ fn print_text(
     writeln!(
         out,
         "{}  {}",
-        escape_terminal(&schema.topic),
-        escape_terminal(&about.join(", "))
+        escape_unprintable(&schema.topic),
+        escape_unprintable(&about.join(", "))
     )?;
     if let Some(md5sum) = &schema.md5sum {
-        writeln!(out, "  md5sum {}", escape_terminal(md5sum))?;
+        writeln!(out, "  md5sum {}", escape_unprintable(md5sum))?;
     }
     if !schema.definition.trim().is_empty() {
         writeln!(out, "  definition")?;
         for line in schema.definition.lines() {
             // A ULog has all fields of a type on one line.
             for part in line.trim_end().split_inclusive(|c| is_ulog && c == ';') {
-                writeln!(out, "    {}", escape_terminal(part))?;
+                writeln!(out, "    {}", escape_unprintable(part))?;
             }
         }
     }
@@ -78,7 +78,8 @@ fn print_text(
     let widths = schema.columns.iter().map(|column| column.name.chars().count());
     let width = widths.max().unwrap_or(0).min(40);
     for ColumnSchema { name, data_type, unit, .. } in &schema.columns {
-        let (name, data_type) = (escape_terminal(name), escape_terminal(data_type));
+        let (name, data_type) =
+            (escape_unprintable(name), escape_unprintable(data_type));
         let unit = unit.as_ref().map(|unit| format!("  [{unit}]")).unwrap_or_default();
         writeln!(out, "    {name:width$}  {data_type}{unit}")?;
     }

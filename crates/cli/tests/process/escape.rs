@@ -51,6 +51,42 @@ fn names_of_files_are_escaped() {
     assert!(page.contains("\\u{1b}[2J"), "{SHOWN}");
 }
 
+/// A file name that is turned around or partly invisible would be read as another one.
+#[test]
+fn titles_of_pages_and_plots_are_what_they_look_like() {
+    let folder = Folder::new();
+    let hidden =
+        ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{200b}', '\u{200e}']
+            .into_iter()
+            .chain([
+                '\u{200f}',
+                '\u{61c}',
+                '\u{2060}',
+                '\u{feff}',
+                '\u{ad}',
+                '\u{e0041}',
+            ]);
+    for c in hidden {
+        let (name, shown) =
+            (format!("a{c}b.ulg"), format!("a{}b.ulg", c.escape_default()));
+        folder.write(&name, &bytes::log());
+        folder
+            .run(&["report", &name, "-o", "x.html", "--force", "-q"])
+            .assert_success();
+        let plot =
+            ["plot", &name, "att.x", "-o", "x.svg", "--force", "-q", "--title", &name];
+        folder.run(&plot).assert_success();
+        let svg = folder.read("x.svg");
+        assert!(svg.contains(&shown) && !svg.contains(c), "{shown}: {svg}");
+        let page = folder.read("x.html");
+        assert!(page.contains(&format!("<title>{shown}</title>")), "{shown}");
+        assert!(page.contains(&format!("<h1>{shown}</h1>")), "{shown}");
+        assert!(!page.contains(c), "{shown}");
+        let info = folder.run(&["info", &name]);
+        assert!(info.stdout.contains(&shown) && !info.stdout.contains(c), "{info:?}");
+    }
+}
+
 #[test]
 fn arguments_in_messages_are_escaped() {
     let folder = Folder::with_log(&bytes::log());

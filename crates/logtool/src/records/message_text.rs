@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use logtool_core::Timestamp;
 
 use crate::{
-    text::units::escape_terminal,
+    text::units::escape_unprintable,
     time::clock::{ShownClock, TextTime},
 };
 
@@ -99,13 +99,13 @@ pub(crate) fn shown_time(clock: &ShownClock, time: Timestamp) -> TextTime {
 /// Returns the short name of a level, for example `WARN`.
 pub(crate) fn short_level(level: &str) -> String {
     let known = LEVELS.iter().find(|(_, name, _)| *name == level);
-    known.map_or_else(|| escape_terminal(level), |(_, _, short)| (*short).to_owned())
+    known.map_or_else(|| escape_unprintable(level), |(_, _, short)| (*short).to_owned())
 }
 
 /// Returns a message for people. Line ends, and other characters that act on a terminal, are
 /// escaped. Colours are removed: PX4 has them in `Ready for takeoff!`.
 pub(crate) fn shown_text(message: &str) -> String {
-    escape_terminal(&without_colours(message.trim_end()).replace('\t', " "))
+    escape_unprintable(&without_colours(message.trim_end()).replace('\t', " "))
 }
 
 /// Returns `message` without its colours.

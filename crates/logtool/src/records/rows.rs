@@ -14,7 +14,7 @@ use logtool_sinks::{Infinities, JsonColumn, JsonRows};
 use crate::{
     error::Result,
     records::message_text::{self, LevelChoice},
-    text::units::{acts_on_terminal, escape_terminal},
+    text::units::{escape_unprintable, is_unprintable},
     time::clock::{ShownClock, TimeUnit},
 };
 
@@ -199,8 +199,8 @@ fn field_name(column: &Field) -> &str {
 /// JSON escapes only some of them.
 fn escape_from(start: usize, line: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(line.get(start..).unwrap_or_default());
-    if text.chars().any(acts_on_terminal) {
-        let text = escape_terminal(&text);
+    if text.chars().any(is_unprintable) {
+        let text = escape_unprintable(&text);
         line.truncate(start);
         line.extend_from_slice(text.as_bytes());
     }
@@ -218,7 +218,7 @@ impl Label {
         let quoted = serde_json::Value::from(label);
         Self {
             json: format!(",\"topic\":{quoted},\"data\":"),
-            text: format!("{:width$}", escape_terminal(label)),
+            text: format!("{:width$}", escape_unprintable(label)),
         }
     }
 }

@@ -95,11 +95,14 @@ impl ReadRequest {
     ///
     /// # Errors
     /// `InvalidRequest` if there are no splits, they have different columns, or the format
-    /// cannot be written; those of [`Split::table`]; others if writing fails.
+    /// cannot be written, or not to a terminal; those of [`Split::table`]; others if writing fails.
     pub fn run(&self, session: &Session) -> Result<ReadReport> {
         let format = self.table_format()?;
         let outputs = match &self.output {
-            None => guarded_outputs::for_stdout(session),
+            None => {
+                let (name, is_text) = (self.format.name(), self.format.is_text());
+                guarded_outputs::for_stdout(name, is_text, session)?
+            }
             Some(path) => guarded_outputs::for_file(path, self.existing, session)?,
         };
         let mut report = ReadReport::default();

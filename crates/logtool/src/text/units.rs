@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt};
 
+pub use logtool_core::{escape_unprintable, is_unprintable};
+
 /// A count, formatted as `1,234,567`.
 pub struct Count(pub u64);
 
@@ -80,32 +82,6 @@ pub fn count_of(count: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", Count(count))
 }
 
-/// Escapes `text` for a terminal: each character that [acts on a terminal](acts_on_terminal) is
-/// replaced by its escape (`\\u{1b}`, `\\n`), so that the result is one line.
-///
-/// All text from a log, a file name or an option must be escaped before it is printed.
-pub fn escape_terminal(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if acts_on_terminal(c) {
-            plain.extend(c.escape_default())
-        } else {
-            plain.push(c)
-        }
-    }
-    plain
-}
-
-/// Returns whether `c` moves the cursor, starts a control sequence of the terminal, ends the
-/// line, or changes the direction of the text around it (Unicode's bidirectional controls, UAX
-/// #9, 2).
-pub fn acts_on_terminal(c: char) -> bool {
-    const BIDIRECTIONAL: [char; 3] = ['\u{61c}', '\u{200e}', '\u{200f}'];
-    c.is_control()
-        || BIDIRECTIONAL.contains(&c)
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
 /// Shortens `text` to at most `max_chars` characters by removing its middle.
 pub fn shorten_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     let count = text.chars().count();
@@ -127,21 +103,6 @@ mod tests {
         assert_eq!(shorten_middle("/a/long/name", 12), "/a/long/name");
         assert_eq!(shorten_middle("/a/long/name", 7), "/a/…ame");
         assert_eq!(shorten_middle("ääääää", 3), "ä…ä");
-    }
-
-    #[test]
-    fn plain_escapes_control_characters() {
-        for (text, want) in [
-            ("MPC_\u{1b}[2J", "MPC_\\u{1b}[2J"),
-            ("a\nb\r\t", "a\\nb\\r\\t"),
-            ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}"),
-            ("x\u{202e}gpj.exe\u{2066}", "x\\u{202e}gpj.exe\\u{2066}"),
-            ("\u{2028}\u{feff}", "\\u{2028}\\u{feff}"),
-            ("Größe → 5 µm 日本", "Größe → 5 µm 日本"),
-        ] {
-            assert_eq!(escape_terminal(text), want);
-            assert_eq!(escape_terminal(want), want);
-        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use logtool_core::{Error, ErrorKind, Result};
+use logtool_core::{Error, ErrorKind, Result, escape_unprintable};
 use plotters::{
     coord::Shift,
     drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea as _},
@@ -145,11 +145,21 @@ pub(crate) fn text<'a>(area: &Area<'_>, size: f64) -> TextStyle<'a> {
     (font::NAME, f64::from(px(size)) * OVERSIZE, &LINE_COLOR).into_text_style(area)
 }
 
-/// Returns the width of `text` if it is `size` pixels high.
+/// Draws `text` at `position` of `area`. Unprintable characters are escaped.
+pub(crate) fn draw_text(
+    area: &Area<'_>,
+    text: &str,
+    style: &TextStyle<'_>,
+    position: (i32, i32),
+) -> DrawResult {
+    area.draw_text(&escape_unprintable(text), style, position)
+}
+
+/// Returns the width of `text` if it is drawn `size` pixels high.
 pub(crate) fn width(text: &str, size: f64) -> i32 {
     font::register();
     let font = (font::NAME, f64::from(px(size)) * OVERSIZE).into_font();
-    font.box_size(text)
+    font.box_size(&escape_unprintable(text))
         .map_or(0, |(width, _)| (f64::from(width) * FONT_HEIGHT / OVERSIZE) as i32)
 }
 

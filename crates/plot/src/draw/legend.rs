@@ -7,7 +7,6 @@ use plotters::{
 
 use crate::{
     draw::canvas::{self, Area, DrawResult, px, text},
-    font,
     palette::{self, Rgb},
 };
 
@@ -48,8 +47,8 @@ fn layout(entries: &[LegendEntry], max_width: i32) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut y) = (0, px(ROW_HEIGHT / 2.0));
     let mut positions = Vec::with_capacity(entries.len());
     for entry in entries {
-        let name = font::printable_text(&entry.name);
-        let width = px(SAMPLE_WIDTH + 6.0 + SPACE) + canvas::width(&name, TEXT_HEIGHT);
+        let width =
+            px(SAMPLE_WIDTH + 6.0 + SPACE) + canvas::width(&entry.name, TEXT_HEIGHT);
         if x > 0 && x + width > max_width {
             (x, y) = (0, y + px(ROW_HEIGHT));
         }
@@ -73,7 +72,6 @@ pub(crate) fn draw<'a>(
     let style = text(area, TEXT_HEIGHT).pos(canvas::FROM_LEFT);
     let (positions, used) = layout(entries, area.dim_in_pixel().0 as i32);
     for (entry, (x, y)) in entries.iter().zip(positions) {
-        let name = font::printable_text(&entry.name);
         let color = canvas::color(entry.color);
         match entry.sample {
             LegendSample::Line(dash) => {
@@ -88,7 +86,8 @@ pub(crate) fn draw<'a>(
                 area.draw(&Rectangle::new(corners, color.filled()))?;
             }
         }
-        area.draw_text(&name, &style, (x + px(SAMPLE_WIDTH + 6.0), y))?;
+        let position = (x + px(SAMPLE_WIDTH + 6.0), y);
+        canvas::draw_text(area, &entry.name, &style, position)?;
     }
     Ok(canvas::split_down(area, used)?.1)
 }

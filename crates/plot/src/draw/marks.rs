@@ -1,5 +1,6 @@
 //! Marks of events on the plots over time.
 
+use logtool_core::escape_unprintable;
 use plotters::{
     chart::ChartContext,
     coord::cartesian::Cartesian2d,
@@ -12,7 +13,6 @@ use crate::{
     chart::{Chart, Mark},
     draw::canvas::{self, Area, THIN_WIDTH, px, text},
     draw::legend::{LegendEntry, LegendSample},
-    font,
     ticks::Axis,
 };
 
@@ -86,6 +86,7 @@ impl Chart {
             let length = canvas::width(&text_part, TEXT_HEIGHT);
             let half = px(TEXT_HEIGHT * 0.6);
             let background = [(gap - half, top), (gap + half, top + length)];
+            let text_part = escape_unprintable(&text_part);
             texts.push(
                 EmptyElement::at((start, values.end))
                     + Rectangle::new(background, WHITE.mix(0.75).filled())
@@ -126,7 +127,6 @@ impl Chart {
 fn shorten_text(text: &str, length: i32) -> String {
     let mut prefix: String = text.chars().take(MAX_CHARS).collect();
     let mut is_whole = prefix.len() == text.len();
-    prefix = font::printable_text(&prefix);
     loop {
         let candidate = if is_whole { prefix.clone() } else { format!("{prefix}…") };
         if canvas::width(&candidate, TEXT_HEIGHT) <= length {

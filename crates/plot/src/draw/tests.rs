@@ -44,8 +44,36 @@ fn a_gap_is_not_bridged_and_names_are_escaped() {
     // Three signals of two runs each.
     let lines = svg.matches("stroke-width=\"24\"").count();
     assert_eq!(lines, 6);
-    assert!(svg.contains("&lt;b&gt;&amp;\u{fffd}") && !svg.contains("<b>"));
+    assert!(svg.contains("&lt;b&gt;&amp;\\u{1}") && !svg.contains("<b>"));
     assert!(svg.contains("LOITER") && svg.contains("m/s") && svg.contains("time (s)"));
+}
+
+/// A reader of the plot cannot be deceived by names that are turned around or partly invisible.
+#[test]
+fn no_text_of_a_plot_is_unprintable() {
+    let evil = "a\u{202e}b\u{1b}\u{200b}\u{ffff}";
+    let mut chart = chart();
+    chart.title = evil.into();
+    chart.time.name = evil.into();
+    chart.bands[0].name = evil.into();
+    chart.marks.push(Mark {
+        kind: evil.into(),
+        text: evil.into(),
+        start: 1_000_000_000,
+        end: 1_000_000_000,
+        color: [0; 3],
+    });
+    let line = Line { name: evil.into(), ..chart.panels[0].lines[0].clone() };
+    let right = RightAxis { unit: evil.into(), lines: vec![line], limits: None };
+    let panel = &mut chart.panels[0];
+    (panel.unit, panel.right) = (evil.into(), Some(right));
+    panel.lines[0].name = evil.into();
+    let svg = chart.svg().unwrap();
+    assert!(!svg.contains(|c| c != '\n' && logtool_core::is_unprintable(c)), "{svg}");
+    // The text of the mark is shortened.
+    let shown = svg.matches("a\\u{202e}b").count();
+    // The title, the axis of time, two units, two lines, the band, and the mark with its kind.
+    assert_eq!(shown, 9, "{svg}");
 }
 
 /// Bursts an hour apart, each of one level and much shorter than a pixel is wide.

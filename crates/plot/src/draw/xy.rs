@@ -13,7 +13,6 @@ use crate::{
         legend::{self, LegendEntry},
         shape, value_tick_count,
     },
-    font,
     ticks::Axis,
 };
 
@@ -64,9 +63,14 @@ pub(super) fn draw(area: &Area<'_>, panel: &XyPanel) -> DrawResult {
 
     let style = text(&area, TICK_TEXT).pos(canvas::CENTER);
     let label_position = (left + plot_width / 2, height - px(NAME_HEIGHT / 2.0));
-    area.draw_text(&label(&panel.x), &style, label_position)?;
+    canvas::draw_text(&area, &label(&panel.x), &style, label_position)?;
     let style = style.transform(canvas::UPWARDS);
-    area.draw_text(&label(&panel.y), &style, (px(UNIT_WIDTH / 2.0), plot_height / 2))?;
+    canvas::draw_text(
+        &area,
+        &label(&panel.y),
+        &style,
+        (px(UNIT_WIDTH / 2.0), plot_height / 2),
+    )?;
     let (plots, _) = canvas::split_down(&area, height - px(NAME_HEIGHT))?;
     let mut chart = ChartBuilder::on(&plots)
         .margin_right(px(RIGHT_MARGIN))
@@ -113,6 +117,6 @@ fn span(panel: &XyPanel, axis: &XyAxis, value: fn(&(f64, f64)) -> f64) -> (f64, 
 
 /// Returns the label of an axis: its name and its unit.
 fn label(axis: &XyAxis) -> String {
-    let name = font::printable_text(&axis.name);
-    if axis.unit.is_empty() { name } else { format!("{name} ({})", axis.unit) }
+    let XyAxis { name, unit, .. } = axis;
+    if unit.is_empty() { name.clone() } else { format!("{name} ({unit})") }
 }

@@ -7,8 +7,9 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use crate::{
     chart::{Band, Chart, Line, Mark, PanelStyle, TimeAxis},
     curves::CurvePlot,
+    escape::{html, shown_json},
     heat_map::HeatMap,
-    page::{Block, PlotLink, Section, escape::html},
+    page::{Block, PlotLink, Section},
     palette::{self, Rgb},
 };
 
@@ -138,7 +139,7 @@ fn plot(title: &str, chart: &Chart, background: usize) -> String {
     );
     write_time(&mut json, &chart.time, (start, end), background);
     if let Some(right) = panel.and_then(|panel| panel.right.as_ref()) {
-        let (unit, limits) = (text(&right.unit), json_limits(right.limits));
+        let (unit, limits) = (shown_json(&right.unit), json_limits(right.limits));
         let first = lines.len();
         let _ = write!(
             json,
@@ -151,7 +152,8 @@ fn plot(title: &str, chart: &Chart, background: usize) -> String {
         let end = |value: f64| {
             if value.is_finite() { value.to_string() } else { "null".to_owned() }
         };
-        let (low, high, name) = (end(level.low), end(level.high), text(&level.name));
+        let (low, high, name) =
+            (end(level.low), end(level.high), shown_json(&level.name));
         let _ = write!(json, "{comma}[{low},{high},{},{name}]", color(level.color));
     }
     json.push_str("],\"lines\":[");
@@ -208,7 +210,7 @@ fn curves(title: &str, plot: &CurvePlot) -> String {
     let _ = write!(
         json,
         ",\"time\":{},\"day\":null,\"range\":[{},{}],\"first\":{},\"step\":{},\"curves\":[",
-        text(&plot.name),
+        shown_json(&plot.name),
         number(plot.first),
         number(last),
         number(plot.first),
@@ -218,7 +220,7 @@ fn curves(title: &str, plot: &CurvePlot) -> String {
         let comma = if index > 0 { "," } else { "" };
         let values: Vec<String> =
             curve.values.iter().map(|y| four_digits(*y)).collect();
-        let (name, color) = (text(&curve.name), color(palette::line(index)));
+        let (name, color) = (shown_json(&curve.name), color(palette::line(index)));
         let _ = write!(
             json,
             "{comma}{{\"name\":{name},\"color\":{color},\"y\":[{}]}}",
@@ -228,7 +230,12 @@ fn curves(title: &str, plot: &CurvePlot) -> String {
     json.push_str("],\"marks\":[");
     for (index, mark) in plot.marks.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        let _ = write!(json, "{comma}[{},{}]", number(mark.position), text(&mark.name));
+        let _ = write!(
+            json,
+            "{comma}[{},{}]",
+            number(mark.position),
+            shown_json(&mark.name)
+        );
     }
     json.push_str("]}");
     json
@@ -242,8 +249,8 @@ fn plot_start(
 ) -> String {
     format!(
         "{{\"kind\":\"{kind}\",\"title\":{},\"unit\":{},\"limits\":{}",
-        text(title),
-        text(unit),
+        shown_json(title),
+        shown_json(unit),
         json_limits(limits)
     )
 }
@@ -273,7 +280,7 @@ fn write_time(
     let _ = write!(
         json,
         ",\"time\":{},\"day\":{day},\"range\":[{first},{last}],\"background\":{background}",
-        text(&time.name),
+        shown_json(&time.name),
     );
 }
 
@@ -290,7 +297,7 @@ fn background(
             let comma = if index > 0 { "," } else { "" };
             let [start, end] =
                 [band.start, band.end].map(|at| seconds(time.seconds(at)));
-            let (name, color) = (text(&band.name), color(band.color));
+            let (name, color) = (shown_json(&band.name), color(band.color));
             let _ = write!(json, "{comma}[{start},{end},{color},{name}]");
         }
     }
@@ -298,7 +305,7 @@ fn background(
     for (index, mark) in marks.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let (start, end) = (time.seconds(mark.start), time.seconds(mark.end));
-        let (kind, name) = (text(&mark.kind), text(&mark.text));
+        let (kind, name) = (shown_json(&mark.kind), shown_json(&mark.text));
         let _ = write!(
             json,
             "{comma}[{},{},{},{kind},{name}]",
@@ -336,15 +343,11 @@ fn write_line(json: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f6
         let _ = write!(y, "{}", number(*value));
     }
     let [x, y] = [x, y].map(|list| list.trim_end_matches(',').to_owned());
-    let (name, color, last_value) = (text(&line.name), color(rgb), line.is_held);
+    let (name, color, last_value) = (shown_json(&line.name), color(rgb), line.is_held);
     let _ = write!(
         json,
         "{{\"name\":{name},\"color\":{color},\"held\":{last_value},\"x\":[{x}],\"y\":[{y}]}}"
     );
-}
-
-fn text(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn color([red, green, blue]: Rgb) -> String {

@@ -151,9 +151,8 @@ impl<'s> Scene<'s> {
 
     fn title(&self, area: &Area<'_>) -> DrawResult {
         let style = text(area, 13.0).pos(FROM_LEFT);
-        let title = crate::font::printable_text(&self.options.title);
         let Layout { left, top, .. } = self.layout;
-        area.draw_text(&title, &style, (px(left), px(top / 2.0)))
+        canvas::draw_text(area, &self.options.title, &style, (px(left), px(top / 2.0)))
     }
 
     /// Draws the axes in metres, and rings of equal distance from the sensor.
@@ -168,7 +167,12 @@ impl<'s> Scene<'s> {
             let x = px(left_side + (tick - x_axis.start) * per_metre);
             area.draw(&PathElement::new([(x, bottom), (x, bottom + px(4.0))], ink))?;
             let style = text(area, 12.0).pos(CENTER);
-            area.draw_text(&x_axis.label(*tick), &style, (x, bottom + px(14.0)))?;
+            canvas::draw_text(
+                area,
+                &x_axis.label(*tick),
+                &style,
+                (x, bottom + px(14.0)),
+            )?;
             // The rings show the distance from the sensor, which is in the centre.
             let radius = px(tick * per_metre);
             if radius > 0 && self.center == (0.0, 0.0) {
@@ -184,16 +188,21 @@ impl<'s> Scene<'s> {
             area.draw(&PathElement::new([(left - px(4.0), y), (left, y)], ink))?;
             let label = y_axis.label(*tick);
             let label_x = left - px(LABEL_SPACE) - canvas::width(&label, 12.0);
-            area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (label_x, y))?;
+            canvas::draw_text(
+                area,
+                &label,
+                &text(area, 12.0).pos(FROM_LEFT),
+                (label_x, y),
+            )?;
         }
         let (right, top) = (px(left_side + side), px(upper));
         let frame =
             [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
         area.draw(&PathElement::new(frame, ink))?;
         let name = text(area, 12.0).pos(CENTER);
-        area.draw_text("x (m)", &name, (middle.0, bottom + px(36.0)))?;
+        canvas::draw_text(area, "x (m)", &name, (middle.0, bottom + px(36.0)))?;
         let upwards = name.transform(canvas::UPWARDS);
-        area.draw_text("y (m)", &upwards, (px(14.0), middle.1))
+        canvas::draw_text(area, "y (m)", &upwards, (px(14.0), middle.1))
     }
 
     /// Draws the colours of the bar.
@@ -230,10 +239,11 @@ impl<'s> Scene<'s> {
             let ink = LINE_COLOR.stroke_width(THIN_WIDTH);
             area.draw(&PathElement::new([(x, y), (x + px(4.0), y)], ink))?;
             let style = text(area, 12.0).pos(FROM_LEFT);
-            area.draw_text(&axis.label(*tick), &style, (x + px(7.0), y))?;
+            canvas::draw_text(area, &axis.label(*tick), &style, (x + px(7.0), y))?;
         }
         let name = text(area, 12.0).pos(CENTER).transform(canvas::UPWARDS);
-        area.draw_text(
+        canvas::draw_text(
+            area,
             &self.options.color,
             &name,
             (px(left + side + right - 16.0), px(top + side / 2.0)),

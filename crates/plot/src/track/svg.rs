@@ -137,20 +137,30 @@ fn axes(
         let x = px(start + (tick - x_axis.start) * scale);
         area.draw(&PathElement::new([(x, top), (x, bottom)], grid))?;
         let style = text(area, 12.0).pos(CENTER);
-        area.draw_text(&x_axis.label(*tick), &style, (x, bottom + px(12.0)))?;
+        canvas::draw_text(area, &x_axis.label(*tick), &style, (x, bottom + px(12.0)))?;
     }
     for tick in &y_axis.ticks {
         let y = px(TOP + SIDE - (tick - y_axis.start) * scale);
         area.draw(&PathElement::new([(left, y), (right, y)], grid))?;
         let label = y_axis.label(*tick);
         let label_x = left - px(LABEL_SPACE) - canvas::width(&label, 12.0);
-        area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (label_x, y))?;
+        canvas::draw_text(
+            area,
+            &label,
+            &text(area, 12.0).pos(FROM_LEFT),
+            (label_x, y),
+        )?;
     }
     let frame =
         [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
     area.draw(&PathElement::new(frame, ink))?;
     let name = text(area, 12.0).pos(CENTER);
-    area.draw_text("east (m)", &name, ((left + right) / 2, bottom + px(32.0)))?;
+    canvas::draw_text(
+        area,
+        "east (m)",
+        &name,
+        ((left + right) / 2, bottom + px(32.0)),
+    )?;
     let upwards = name.transform(canvas::UPWARDS);
-    area.draw_text("north (m)", &upwards, (px(12.0), (top + bottom) / 2))
+    canvas::draw_text(area, "north (m)", &upwards, (px(12.0), (top + bottom) / 2))
 }

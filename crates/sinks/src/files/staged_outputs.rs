@@ -7,7 +7,7 @@ mod temporary;
 use std::{
     collections::BTreeSet,
     fs::{self, File, OpenOptions},
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -15,7 +15,7 @@ use std::{
     },
 };
 
-use logtool_core::{Error, ErrorKind, Result, special_file_kind};
+use logtool_core::{Error, ErrorKind, Result, TextEscaper, special_file_kind};
 use parking_lot::{Mutex, MutexGuard};
 use tempfile::{TempDir, TempPath};
 
@@ -159,7 +159,8 @@ impl Outputs {
         Arc::new(outputs)
     }
 
-    /// Creates one output, which is written directly to standard output.
+    /// Creates one output, which is written directly to standard output. A terminal must only get
+    /// text, which is escaped there.
     pub fn for_stdout() -> Arc<Self> {
         Arc::new(Self::with_kind(
             PathBuf::new(),
@@ -243,6 +244,7 @@ impl Outputs {
             temporary: Some(temporary),
             destination,
             position: 0,
+            escaper: None,
         };
         staged_file.close_if_too_many_open()?;
         Ok(staged_file)
@@ -304,12 +306,15 @@ impl Outputs {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         state.names.insert(name.to_owned());
+        let file = stdout_file()?;
+        let escaper = file.is_terminal().then(TextEscaper::default);
         Ok(StagedFile {
             outputs: self.clone(),
-            file: Some(stdout_file()?),
+            file: Some(file),
             temporary: None,
             destination: PathBuf::from("standard output"),
             position: 0,
+            escaper,
         })
     }
 

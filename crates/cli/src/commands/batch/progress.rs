@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::{
     args::GlobalArgs,
     progress,
-    terminal::{color, say},
+    terminal::{self, color, say},
 };
 
 /// The command whose progress is shown.
@@ -139,7 +139,8 @@ impl DatasetMeter {
         if self.is_json {
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             // The logs are converted nevertheless.
-            if let Err(err) = writeln!(io::stdout(), "{event}") {
+            let mut out = terminal::stdout();
+            if let Err(err) = writeln!(out, "{event}").and_then(|()| out.flush()) {
                 failed.get_or_insert(err);
             }
         }

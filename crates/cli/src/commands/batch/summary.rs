@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Display, time::Duration};
 
 use logtool::{
     dataset::DatasetReport,
-    units::{Bytes, Count, Span, count_of, escape_terminal},
+    units::{Bytes, Count, Span, count_of, escape_unprintable},
 };
 
 use crate::{
@@ -55,7 +55,7 @@ pub(super) fn print(
     };
     if report.is_selection_empty || !is_quiet {
         for pattern in &report.unmatched_patterns {
-            say!("{label} no log has a {}", escape_terminal(pattern));
+            say!("{label} no log has a {}", escape_unprintable(pattern));
         }
     }
     if !report.failed.is_empty() {
@@ -100,12 +100,12 @@ fn print_remarks(report: &DatasetReport) {
     let datasets = report.nested_datasets.iter().map(|dataset| {
         format!(
             "{}: a dataset, which is searched for logs only if it is an input",
-            escape_terminal(dataset)
+            escape_unprintable(dataset)
         )
     });
     print_list(datasets, MAX_LINES);
     print_list(
-        report.separate_tables.iter().map(|table| escape_terminal(table)),
+        report.separate_tables.iter().map(|table| escape_unprintable(table)),
         MAX_TABLES,
     );
     let remarks = report.remarks.iter().map(|(remark, logs)| {
@@ -113,7 +113,7 @@ fn print_remarks(report: &DatasetReport) {
             1 => logs.first.clone(),
             count => format!("{} (e.g. {})", count_of(count, "log"), logs.first),
         };
-        format!("{}: {}", escape_terminal(&names), escape_terminal(remark))
+        format!("{}: {}", escape_unprintable(&names), escape_unprintable(remark))
     });
     print_list(remarks, MAX_LINES);
 }
@@ -121,7 +121,7 @@ fn print_remarks(report: &DatasetReport) {
 /// Prints logs, each with a message.
 fn print_logs(logs: &BTreeMap<String, String>) {
     let lines = logs.iter().map(|(source, message)| {
-        format!("{}: {}", escape_terminal(source), escape_terminal(message))
+        format!("{}: {}", escape_unprintable(source), escape_unprintable(message))
     });
     print_list(lines, MAX_LINES);
 }

@@ -6,7 +6,7 @@ use logtool::{
     check::{CheckFinding, CheckReport},
     text_style::TextStyle,
     time::clock::Seconds,
-    units::{Count, count_of, escape_terminal},
+    units::{Count, count_of, escape_unprintable},
 };
 use logtool_core::{Severity, TimeRange};
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub(super) fn text(
     writeln!(
         out,
         "{}: {}",
-        style.bold(&escape_terminal(&report.name)),
+        style.bold(&escape_unprintable(&report.name)),
         summary(report)
     )?;
     lines(report, out, minimum, style)
@@ -65,8 +65,8 @@ pub(in crate::commands) fn lines(
             out,
             "  {severity} {:width$} {}{}{}",
             finding.code.name,
-            escape_terminal(&topic.unwrap_or_default()),
-            escape_terminal(&finding.text),
+            escape_unprintable(&topic.unwrap_or_default()),
+            escape_unprintable(&finding.text),
             place(report, finding)
         )?;
     }

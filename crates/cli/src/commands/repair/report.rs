@@ -4,7 +4,7 @@ use logtool::{
     Result,
     losses::{loss::Finding, topic_loss::TopicLoss},
     repair::RepairReport,
-    units::{Span, count_of, escape_terminal},
+    units::{Span, count_of, escape_unprintable},
 };
 use logtool_core::{DamageKind, Severity, TimeRange};
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub(super) fn print_remaining(report: &RepairReport) -> Result<()> {
     if count == 0 {
         return Ok(());
     }
-    let (name, paint) = (escape_terminal(&report.check.name), color::for_stderr());
+    let (name, paint) = (escape_unprintable(&report.check.name), color::for_stderr());
     let remain = if count == 1 { "remains" } else { "remain" };
     let count = count_of(count, "finding");
     say!("{} {name}: {count} {remain} after the repair", paint.yellow("warning:"));

@@ -10,7 +10,7 @@ use crate::{
     },
     text::{
         text_style::TextStyle,
-        units::{Span, count_of, escape_terminal},
+        units::{Span, count_of, escape_unprintable},
     },
 };
 
@@ -20,7 +20,7 @@ const WIDTH: usize = 22;
 impl Flight {
     /// Returns the analysis as text, for a terminal.
     pub fn to_text(&self, style: TextStyle) -> String {
-        let mut text = format!("{}\n\n", style.bold(&escape_terminal(&self.log)));
+        let mut text = format!("{}\n\n", style.bold(&escape_unprintable(&self.log)));
         self.add_diagnoses(&mut text, style);
         text.push('\n');
         add_statistics(&mut text, &self.analysis.statistics);
@@ -29,7 +29,7 @@ impl Flight {
             add_signals(&mut text, signals);
         }
         for remark in &self.remarks {
-            let _ = writeln!(text, "\nnote: {}", escape_terminal(remark));
+            let _ = writeln!(text, "\nnote: {}", escape_unprintable(remark));
         }
         text
     }
@@ -49,10 +49,10 @@ impl Flight {
                 _ => style.yellow("warning "),
             };
             let title = diagnosis.kind.title();
-            let summary = escape_terminal(&diagnosis.summary);
+            let summary = escape_unprintable(&diagnosis.summary);
             let _ = writeln!(text, "  {severity}  {start:>10}  {title}: {summary}");
             let _ =
-                writeln!(text, "{:24}{}", "", escape_terminal(&evidence(diagnosis)));
+                writeln!(text, "{:24}{}", "", escape_unprintable(&evidence(diagnosis)));
         }
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn number(value: f64) -> String {
 
 fn add_statistics(text: &mut String, statistics: &FlightStatistics) {
     for (name, value) in statistics_facts(statistics) {
-        let _ = writeln!(text, "{name:WIDTH$}{}", escape_terminal(&value));
+        let _ = writeln!(text, "{name:WIDTH$}{}", escape_unprintable(&value));
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     inspect::info::LogInfo,
     text::{
         text_style::TextStyle,
-        units::{Bytes, escape_terminal},
+        units::{Bytes, escape_unprintable},
     },
     time::clock::{ShownClock, TimeChoice},
 };
@@ -84,7 +84,7 @@ pub(super) fn write(info: &LogInfo, options: &TextOptions) -> String {
     let format = format.map_or(info.format.as_str(), |format| format.title());
     text.add_line(&format!(
         "{}  {}, {}{}",
-        options.style.bold(&escape_terminal(name)),
+        options.style.bold(&escape_unprintable(name)),
         format,
         Bytes(info.bytes),
         compression.unwrap_or_default()
@@ -125,12 +125,12 @@ impl TextWriter<'_> {
 
     /// Adds a fact. Its name is empty if it continues the line before.
     fn add_fact(&mut self, name: &str, text: &str) {
-        self.add_styled_fact(name, &escape_terminal(text));
+        self.add_styled_fact(name, &escape_unprintable(text));
     }
 
     /// Adds a fact that users should notice.
     fn add_warning(&mut self, name: &str, text: &str) {
-        let text = escape_terminal(text);
+        let text = escape_unprintable(text);
         let text = self.style().yellow(&text).into_owned();
         self.add_styled_fact(name, &text);
     }
@@ -138,7 +138,7 @@ impl TextWriter<'_> {
     fn add_styled_fact(&mut self, name: &str, text: &str) {
         // Padding is outside the emphasis, so that escape sequences do not count.
         let padding = NAME_WIDTH.saturating_sub(name.chars().count());
-        let name = escape_terminal(name);
+        let name = escape_unprintable(name);
         let name = self.style().dim(&name);
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "  {name}{:padding$}{text}", "");

@@ -46,7 +46,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let manifest = opened.log.manifest();
     session.warn_of_late_times(name, manifest, request.start, request.end);
 
-    let outputs = new_outputs(destination, *existing, session)?;
+    let outputs = new_outputs(convert, session)?;
     let provenance = provenance::from_digest(&opened.input, &digest, session);
     let exporter = Exporter {
         convert,
@@ -109,13 +109,12 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
     }
 }
 
-fn new_outputs(
-    destination: &Destination,
-    existing: ExistingFiles,
-    session: &Session,
-) -> Result<GuardedOutputs> {
-    match destination {
-        Destination::Stdout => Ok(guarded_outputs::for_stdout(session)),
+fn new_outputs(convert: &Convert, session: &Session) -> Result<GuardedOutputs> {
+    let (existing, format) = (convert.existing, convert.request.format);
+    match &convert.destination {
+        Destination::Stdout => {
+            guarded_outputs::for_stdout(format.name(), format.is_text(), session)
+        }
         Destination::File(file) => guarded_outputs::for_file(file, existing, session),
         Destination::Folder(folder) => {
             guarded_outputs::for_folder(folder, existing, session)
@@ -156,8 +155,7 @@ impl Exporter<'_> {
         }
         drop(outputs);
         let opened = payloads::with_payloads(opened, topics);
-        let Convert { destination, existing, .. } = self.convert;
-        let outputs = new_outputs(destination, *existing, self.session)?;
+        let outputs = new_outputs(self.convert, self.session)?;
         let summary = self.write(&opened, &outputs)?;
         Ok((opened, outputs, summary))
     }

@@ -289,6 +289,11 @@ impl OutputFormat {
         }
     }
 
+    /// Returns whether the files are text, which a terminal can show.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Jsonl)
+    }
+
     /// Returns whether the files state their provenance. Otherwise, it is in a file next to them.
     pub(crate) const fn has_provenance(self) -> bool {
         match self.kind() {

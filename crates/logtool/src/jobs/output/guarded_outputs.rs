@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{self, IsTerminal as _},
     ops::Deref,
     path::{Path, PathBuf},
     sync::Arc,
@@ -25,13 +26,23 @@ pub struct GuardedOutputs {
     live: Arc<LiveOutputs>,
 }
 
-/// Creates the output on standard output. It is not removed when the program is interrupted.
-pub fn for_stdout(session: &Session) -> GuardedOutputs {
-    GuardedOutputs {
-        outputs: Outputs::for_stdout(),
-        remote: None,
-        live: session.outputs.clone(),
+/// Creates the output on standard output, which is of the format `name`. It is not removed when the
+/// program is interrupted.
+///
+/// # Errors
+/// `InvalidRequest` if standard output is a terminal, and the format is not text.
+pub fn for_stdout(
+    name: &str,
+    is_text: bool,
+    session: &Session,
+) -> Result<GuardedOutputs> {
+    if !is_text && io::stdout().is_terminal() {
+        let message = format!("{name} is not text for a terminal");
+        let hint = "name a file with -o, or write to a pipe";
+        return Err(Error::invalid_request(message).with_hint(hint));
     }
+    let outputs = Outputs::for_stdout();
+    Ok(GuardedOutputs { outputs, remote: None, live: session.outputs.clone() })
 }
 
 /// Creates outputs in `dir`, which may be a URL, like [`Outputs::new`].

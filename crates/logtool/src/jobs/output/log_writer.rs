@@ -58,7 +58,7 @@ impl LogWriter {
                     Error::invalid_request(message).with_hint("name a file with -o")
                 );
             }
-            let outputs = guarded_outputs::for_stdout(session);
+            let outputs = guarded_outputs::for_stdout(format.title(), false, session)?;
             let file = LogFile::new(&outputs, STDIN, format)?;
             return Ok(Self { file, outputs });
         }

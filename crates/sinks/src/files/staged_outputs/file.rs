@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use logtool_core::{Output, Result};
+use logtool_core::{Output, Result, TextEscaper};
 use tempfile::TempPath;
 
 use crate::{
@@ -28,6 +28,8 @@ pub struct StagedFile {
     pub(super) destination: PathBuf,
     /// The offset of the next write.
     pub(super) position: u64,
+    /// Escapes the text, if the file is a terminal.
+    pub(super) escaper: Option<TextEscaper>,
 }
 
 impl StagedFile {
@@ -53,7 +55,13 @@ impl StagedFile {
     }
 
     fn write_at_position(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file()?.write_all(bytes)?;
+        match &mut self.escaper {
+            Some(escaper) => {
+                let text = escaper.push(bytes);
+                self.file()?.write_all(text.as_bytes())?;
+            }
+            None => self.file()?.write_all(bytes)?,
+        }
         self.position += bytes.len() as u64;
         self.close_if_too_many_open()
     }
@@ -82,7 +90,10 @@ impl StagedFile {
     }
 
     pub(super) fn close(&mut self) -> io::Result<()> {
-        let Some(file) = self.file.take() else { return Ok(()) };
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        if let Some(escaper) = &mut self.escaper {
+            file.write_all(escaper.finish().as_bytes())?;
+        }
         if !self.outputs.is_stdout() {
             self.outputs.open_files.fetch_sub(1, Ordering::Relaxed);
         }

@@ -8,7 +8,7 @@ use crate::{
     inspect::info::{Frequency, LogInfo, TopicInfo, text::TextWriter},
     source::input::open,
     text::units::{
-        Bytes, Count, Rate, Span, count_of, escape_terminal, shorten_middle,
+        Bytes, Count, Rate, Span, count_of, escape_unprintable, shorten_middle,
     },
 };
 
@@ -42,7 +42,7 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
         topic.records != Some(0) && topic.name != topic_names::MESSAGES
     });
     let derived: Vec<String> =
-        derived.map(|topic| escape_terminal(&topic.topic)).collect();
+        derived.map(|topic| escape_unprintable(&topic.topic)).collect();
     if !derived.is_empty() {
         let how = "made of these (convert and cat take them by name)";
         text.add_line(&format!("  also {}: {how}", derived.join(", ")));
@@ -56,7 +56,7 @@ fn write_names(text: &mut TextWriter<'_>, empty: &[&TopicInfo]) {
         return;
     }
     let mut labels: Vec<String> =
-        empty.iter().map(|topic| escape_terminal(&topic.topic)).collect();
+        empty.iter().map(|topic| escape_unprintable(&topic.topic)).collect();
     labels.sort();
     let count = count_of(labels.len() as u64, "topic");
     text.add_line(&format!("\n  {count} without records:"));
@@ -127,14 +127,14 @@ fn type_cell(topic: &TopicInfo) -> String {
     let connections = connections.map(|count| format!(" ({count} connections)"));
     format!(
         "  {}{}",
-        escape_terminal(&topic.type_name),
+        escape_unprintable(&topic.type_name),
         connections.unwrap_or_default()
     )
 }
 
 /// Returns the cell of the topic with this label.
 fn shown_label(text: &TextWriter<'_>, label: &str) -> String {
-    let label = escape_terminal(label);
+    let label = escape_unprintable(label);
     if text.options.shortens_topics {
         shorten_middle(&label, NAME_WIDTH).into_owned()
     } else {
@@ -144,7 +144,7 @@ fn shown_label(text: &TextWriter<'_>, label: &str) -> String {
 
 /// Returns the width of a column of these labels.
 fn label_width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
-    let widths = labels.map(|label| escape_terminal(label).chars().count());
+    let widths = labels.map(|label| escape_unprintable(label).chars().count());
     widths.max().unwrap_or(0).clamp("TOPIC".len(), NAME_WIDTH)
 }
 
@@ -163,11 +163,11 @@ pub(super) fn write_md5_sums(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let width = label_width(labels.iter().map(|label| &**label));
     text.add_heading(&format!("  {:width$}  {:32}  PUBLISHED BY", "TOPIC", "MD5SUM"));
     for ((topic, md5_sum), label) in known.iter().zip(&labels) {
-        let (label, md5_sum) = (shown_label(text, label), escape_terminal(md5_sum));
+        let (label, md5_sum) = (shown_label(text, label), escape_unprintable(md5_sum));
         let caller = TopicMetadata::new(&topic.metadata).callers.unwrap_or("-");
         text.add_line(&format!(
             "  {label:width$}  {md5_sum:32}  {}",
-            escape_terminal(caller)
+            escape_unprintable(caller)
         ));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use logtool_core::{Manifest, TopicOrigin};
 use logtool_rosmsg::TopicMetadata;
 
-use crate::{inspect::info::text::TextWriter, text::units::escape_terminal};
+use crate::{inspect::info::text::TextWriter, text::units::escape_unprintable};
 
 /// Adds a line for each type, and for each MD5 sum of it.
 pub(super) fn write(text: &mut TextWriter<'_>, manifest: &Manifest) {
@@ -14,7 +14,7 @@ pub(super) fn write(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let types: BTreeSet<(String, String)> = logged
         .filter_map(|topic| {
             let md5_sum = TopicMetadata::new(&topic.metadata).md5sum?;
-            Some((escape_terminal(&topic.type_name), escape_terminal(md5_sum)))
+            Some((escape_unprintable(&topic.type_name), escape_unprintable(md5_sum)))
         })
         .collect();
     let Some(width) = types.iter().map(|(name, _)| name.chars().count()).max() else {
