@@ -3,7 +3,6 @@
 use std::{path::Path, sync::Arc};
 
 use logtool_core::{Labels, Provenance};
-use logtool_sinks::ExistingFiles;
 use logtool_ulog::Metadata;
 use logtool_velodyne::lidar::LidarOptions;
 
