@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_is_what_it_looks_like() {
+    fn text_for_display_has_no_unprintable_characters() {
         let text = "a\u{202e}gpj.exe\u{1b}\u{200b}<b>\n";
         assert_eq!(html(text), "a\\u{202e}gpj.exe\\u{1b}\\u{200b}&lt;b&gt;\n");
         assert_eq!(shown_json("\u{2067}\"\n"), "\"\\\\u{2067}\\\"\\\\n\"");

@@ -53,7 +53,7 @@ fn names_of_files_are_escaped() {
 
 /// A file name that is turned around or partly invisible would be read as another one.
 #[test]
-fn titles_of_pages_and_plots_are_what_they_look_like() {
+fn titles_of_pages_and_plots_have_no_invisible_characters() {
     let folder = Folder::new();
     let hidden =
         ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{200b}', '\u{200e}']

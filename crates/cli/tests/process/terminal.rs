@@ -14,7 +14,7 @@ use crate::{
 /// A text that sets the title of a terminal, turns its own direction and clears the screen.
 const TEXT: &str = "a\u{1b}]0;x\u{7}\u{202e}b\u{200b}\u{9b}2Jc\u{2066}é";
 
-/// Runs with a terminal as standard output, which is then what the terminal received.
+/// Runs with a terminal as standard output. The result has the text that the terminal received.
 fn run_on_terminal(folder: &Folder, args: &[&str]) -> Run {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();

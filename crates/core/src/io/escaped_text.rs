@@ -1,15 +1,15 @@
-//! Text that is escaped before a person sees it.
+//! Escaping of text for display.
 
 use std::mem;
 
 /// The length in bytes of an unfinished line from which on its start is returned.
 const MAX_LINE_BYTES: usize = 1 << 16;
 
-/// Escapes `text` for a person: each [unprintable](is_unprintable) character is replaced by its
-/// escape (`\\u{1b}`, `\\n`), so that the result is one line and is what it looks like.
+/// Escapes `text` for display: each [unprintable](is_unprintable) character is replaced by its
+/// escape (`\\u{1b}`, `\\n`). The result is one line, and all its characters are visible.
 ///
 /// All text from a log, a file name or an option must be escaped before it is shown, on a terminal,
-/// in a page or in a plot. Escaping it again changes nothing. Data in files stay as they are.
+/// in a page or in a plot. Escaping it again changes nothing. Data in files are not escaped.
 ///
 /// ```
 /// use logtool_core::escape_unprintable;
