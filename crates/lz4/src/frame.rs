@@ -25,9 +25,10 @@ const SKIPPED: u32 = 0x184d_2a50;
 /// The distance over which linked blocks refer back.
 const WINDOW: usize = 64 << 10;
 
-/// Decompresses all frames of `packed`, whose content has `declared` bytes. If the data
-/// is known to be truncated (`is_cut`), or a block is corrupt, the last block is
-/// decompressed as far as possible.
+/// Decompresses all frames of `packed`, whose content has `declared` bytes. If a block is
+/// corrupt or longer than the data, it is the last one, and is decompressed as far as
+/// possible. `is_cut` states whether the data is known to be truncated: otherwise a block
+/// that is too long is corrupt, because bytes are missing in it or its length is wrong.
 pub fn unpack(
     packed: &[u8],
     declared: usize,
@@ -119,12 +120,13 @@ fn frame(
         let window = if is_linked { start } else { out.used };
         let window = window.max(out.used.saturating_sub(WINDOW));
         let room = block_len.min(limit.saturating_sub(out.used));
-        if is_cut && len > cut.remaining().len() {
+        if len > cut.remaining().len() {
             match is_packed {
                 true => packed_prefix(cut.remaining(), room, window, out),
                 false => copied_prefix(cut.remaining(), room, out),
             }
-            return None;
+            let outcome = if is_cut { FrameOutcome::Cut } else { FrameOutcome::Broken };
+            return Some(outcome);
         }
         let block = cut.bytes(len)?;
         if has_block_checksums {

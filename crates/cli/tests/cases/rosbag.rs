@@ -1,5 +1,7 @@
 //! The cases of ROS 1 bags.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::{program::Folder, samples::sample};
@@ -66,4 +68,33 @@ fn merged_row_has_a_single_time_unit() {
         let difference = time.unwrap() - stamp.unwrap();
         assert!(difference.abs() < 2_000_000_000, "{line}");
     }
+}
+
+/// 4,096 bytes are missing in the middle of the bag, in its only chunk. Of the block of LZ4 before
+/// them, a decoder in Python makes 6,207 complete messages. With zeros instead of the missing
+/// bytes, or cut there, the bag has the same messages.
+#[test]
+fn messages_before_bytes_that_are_missing_in_a_chunk_are_read() {
+    const BEFORE: usize = 6_207;
+    let Some(bag) = sample("rosbag/example-lz4.bag") else { return };
+    let sound = cat(&bag);
+    let bytes = fs::read(&bag).unwrap();
+    let at = bytes.len() / 2 / 4_096 * 4_096;
+    let (before, after) = (&bytes[..at], &bytes[at + 4_096..]);
+    let folder = Folder::new();
+    for inside in [&[][..], &[0; 4_096]] {
+        folder.write("x.bag", &[before, inside, after].concat());
+        let run = folder.run(&["cat", "--json", "x.bag"]);
+        let run = run.assert_status(3, &["lost", "doubtful"]);
+        let data: Vec<Value> =
+            run.json_lines().iter().map(|line| line["data"].clone()).collect();
+        assert_eq!(data[..BEFORE], sound[..BEFORE]);
+        let run = folder.run(&["repair", "-f", "--json", "x.bag", "-o", "new.bag"]);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.status, &report["records"]), (3, &data.len().into()));
+    }
+    // The missing bytes include the end of the chunk and its index data.
+    folder.write("x.bag", &[&bytes[..at], &bytes[325_364..]].concat());
+    let run = folder.run(&["cat", "--json", "x.bag"]).assert_status(3, &["lost"]);
+    assert!(run.json_lines().len() >= BEFORE);
 }

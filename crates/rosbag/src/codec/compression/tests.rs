@@ -135,7 +135,9 @@ fn truncated_data_decompress_to_a_prefix() {
     for (compression, packed, content_len, header_len) in kinds {
         let packed = bytes(packed);
         for len in 1..packed.len() {
-            let (out, outcome) = decompress(compression, &packed[..len], 1 << 20);
+            let (packed, buffer) = (&packed[..len], BytesMut::new());
+            let (out, outcome) =
+                compression.decompress(packed, 0, 1 << 20, true, buffer);
             assert!(content.starts_with(&out), "cut to {len}");
             // If the length of the first block is incomplete, no block has begun.
             let has_no_block = (header_len..header_len + 4).contains(&len);
@@ -194,22 +196,23 @@ fn truncated_lz4_block_is_decompressed_up_to_its_end() {
     let content = b"abcd".repeat(40);
     for (frame, header_len) in [(LZ4, 7), (LZ4_LINKED, 15)] {
         let packed = bytes(frame);
-        let cut_to = |len: usize| {
+        let cut_to = |len: usize, is_cut: bool| {
             let (packed, buffer) = (&packed[..len], BytesMut::new());
-            Compression::Lz4.decompress(packed, 0, 1 << 20, true, buffer)
+            Compression::Lz4.decompress(packed, 0, 1 << 20, is_cut, buffer)
         };
         // A token, four literals, the match distance, and two bytes of the match length:
         // 4 + 15 + 132.
         for (block_len, expected) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)]
         {
             let len = header_len + 4 + block_len;
-            let (out, outcome) = cut_to(len);
-            assert_eq!(
-                (out.len(), outcome),
-                (expected, FrameOutcome::Cut),
-                "cut to {len}"
-            );
-            assert!(content.starts_with(&out));
+            // If the file continues after the data, the block is corrupt.
+            for (is_cut, kind) in
+                [(true, FrameOutcome::Cut), (false, FrameOutcome::Broken)]
+            {
+                let (out, outcome) = cut_to(len, is_cut);
+                assert_eq!((out.len(), outcome), (expected, kind), "cut to {len}");
+                assert!(content.starts_with(&out));
+            }
         }
     }
 }
