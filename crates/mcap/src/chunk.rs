@@ -264,6 +264,21 @@ impl DecompressedChunk {
         })
     }
 
+    /// Returns the chunk as one that ends at `end` of a file of `file_len` bytes. If it is too
+    /// short although the file continues, it is not truncated: bytes are missing inside.
+    pub(crate) fn in_file(mut self, end: u64, file_len: u64) -> Self {
+        if self.is_cut && end < file_len {
+            self.is_cut = false;
+            self.result = match self.result {
+                Decompression::Complete | Decompression::WrongChecksum => {
+                    Decompression::Damaged
+                }
+                result => result,
+            };
+        }
+        self
+    }
+
     /// Returns the damage that affects the whole chunk, which is at `position`.
     pub(crate) fn damage(&self, position: &Range<u64>) -> Option<Damage> {
         let whole_chunk = |kind| Damage::new(kind, position.clone());

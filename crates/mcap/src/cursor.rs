@@ -100,7 +100,7 @@ impl Cursor for McapCursor {
             }
             RemainingContent::Chunk(source, position) => {
                 let bytes = source.read_at(position.clone())?;
-                reader.read_chunk(block, position.clone(), &bytes);
+                reader.read_chunk(block, position.clone(), &bytes, source.len());
                 *remaining = RemainingContent::Done;
                 Ok(true)
             }
@@ -166,8 +166,14 @@ impl MessageReader {
         chunk::max_record_len(self.options)
     }
 
-    /// Reads the chunk at `position`, as far as possible.
-    fn read_chunk(&self, block: &mut Block, position: Range<u64>, bytes: &Bytes) {
+    /// Reads the chunk at `position` of a file of `file_len` bytes, as far as possible.
+    fn read_chunk(
+        &self,
+        block: &mut Block,
+        position: Range<u64>,
+        bytes: &Bytes,
+        file_len: u64,
+    ) {
         let Some(decompressed) =
             DecompressedChunk::new(bytes, self.options.record_bytes as usize)
         else {
@@ -175,6 +181,7 @@ impl MessageReader {
             block.report(Damage::new(DamageKind::Garbled, position));
             return;
         };
+        let decompressed = decompressed.in_file(position.end, file_len);
         if let Some(inspection) = &self.inspection {
             inspection.check(&position, &decompressed);
         }

@@ -4,6 +4,8 @@
 //! must be consistent with its opcode, and must be followed by two more such records or
 //! by the end.
 
+use std::ops::Range;
+
 use logtool_core::{ByteReader, Result, WindowReader};
 
 use crate::wire::{self, MAGIC, RECORD_HEADER_LEN, op};
@@ -13,6 +15,9 @@ const CHAIN_RECORDS: usize = 3;
 
 /// The number of bytes of the file that are searched at once for the next record.
 const SEARCH_BYTES: usize = 4 << 20;
+
+/// The number of bytes that are searched first for the end of a chunk.
+const FIRST_SEARCH_BYTES: usize = 4 << 10;
 
 /// The largest number of bytes of unknown fields after the compressed records of a chunk.
 const MAX_EXTENSION: u64 = 1 << 12;
@@ -143,4 +148,64 @@ pub(crate) fn find_in_file(
         offset += (bytes.len() - bytes.len() / 4) as u64;
     }
     Ok(None)
+}
+
+/// Returns the offset of the first record in `range` that cannot lie in a chunk, in a file of
+/// `file_len` bytes: another chunk, or a chain of records that begins with one of its index
+/// or of the end of the file.
+pub(crate) fn find_outside_chunk(
+    window: &WindowReader<'_>,
+    range: Range<u64>,
+    file_len: u64,
+) -> Result<Option<u64>> {
+    let Range { mut start, end } = range;
+    // Short at first, so that many such chunks do not read the rest of the file each time.
+    let mut search_bytes = FIRST_SEARCH_BYTES;
+    while start < end {
+        let len = (end - start).min(search_bytes as u64) as usize;
+        search_bytes = (2 * search_bytes).min(SEARCH_BYTES);
+        let bytes = window.peek(start, len + INSPECTED_LEN)?;
+        for skip in 0..len.min(bytes.len()) {
+            let offset = start + skip as u64;
+            let first_bytes = inspected_bytes(bytes.get(skip..).unwrap_or_default());
+            if !may_lie_in_chunk(first_bytes)
+                && plausible_record_len(first_bytes, file_len - offset).is_some()
+                && is_chain_outside_chunk(window, offset, file_len)?
+            {
+                return Ok(Some(offset));
+            }
+        }
+        start += len as u64;
+    }
+    Ok(None)
+}
+
+/// Returns true if the record that starts with `first_bytes` may lie in a chunk.
+fn may_lie_in_chunk(first_bytes: &[u8]) -> bool {
+    let op = first_bytes.first().copied().unwrap_or_default();
+    matches!(op, 0 | op::HEADER | op::SCHEMA | op::CHANNEL | op::MESSAGE)
+}
+
+/// Returns true if a chain of records that cannot lie in a chunk starts at `offset`. Some
+/// records have enough fields that must be consistent, so that they end the chain.
+fn is_chain_outside_chunk(
+    window: &WindowReader<'_>,
+    mut offset: u64,
+    file_len: u64,
+) -> Result<bool> {
+    for _ in 0..CHAIN_RECORDS {
+        let first_bytes = window.peek(offset, INSPECTED_LEN)?;
+        let first_bytes = inspected_bytes(&first_bytes);
+        if first_bytes.is_empty() || *first_bytes == MAGIC {
+            return Ok(true);
+        }
+        let len = plausible_record_len(first_bytes, file_len.saturating_sub(offset));
+        match (len, first_bytes.first()) {
+            (None, _) => return Ok(false),
+            (_, Some(&(op::CHUNK | op::DATA_END | op::FOOTER))) => return Ok(true),
+            _ if may_lie_in_chunk(first_bytes) => return Ok(false),
+            (Some(len), _) => offset += len,
+        }
+    }
+    Ok(true)
 }

@@ -128,6 +128,32 @@ fn wrong_length_or_size_in_header_loses_nothing() {
     }
 }
 
+/// The declared length of a chunk in which bytes are missing includes the start of the next one.
+#[test]
+fn chunk_after_missing_bytes_is_read() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let mut bytes = file(compression);
+        let parts = open(&bytes).manifest().parts.clone();
+        let (end, next) = (parts[1].bytes.end as usize, parts[2].bytes.start as usize);
+        bytes.drain(end - 20..next);
+        let (messages, damage) = read(&open(&bytes));
+        let is_in_others = |number: &u8| {
+            let time = Timestamp::from_nanos(1_000 + i64::from(*number));
+            !parts[1].time.contains(time)
+        };
+        let of_others: Vec<u8> =
+            messages.iter().copied().filter(is_in_others).collect();
+        let expected: Vec<u8> = numbers().into_iter().filter(is_in_others).collect();
+        assert_eq!(of_others, expected, "{compression:?} {damage:?}");
+        // The damaged chunk has the messages before the missing bytes. Zstandard has only one
+        // block here, which is lost.
+        let has_first = messages.iter().any(|number| !is_in_others(number));
+        assert_eq!(has_first, compression != Compression::Zstd, "{compression:?}");
+        assert!(damage.iter().any(|entry| entry.kind.is_loss()), "{damage:?}");
+        assert!(damage.iter().all(|entry| entry.kind != DamageKind::Truncated));
+    }
+}
+
 #[test]
 fn wrong_size_and_checksum_are_a_loss() {
     let mut bytes = corrupted_chunk(Compression::None, SIZE, &[0x01], false);

@@ -85,6 +85,8 @@ impl ChunkInspection {
             let bytes: Bytes = self.input.source.read_at(chunk.bytes.clone())?;
             let limit = self.input.options.record_bytes as usize;
             if let Some(decompressed) = DecompressedChunk::new(&bytes, limit) {
+                let file_len = self.input.source.len();
+                let decompressed = decompressed.in_file(chunk.bytes.end, file_len);
                 self.check(&chunk.bytes, &decompressed);
             }
             self.input.source.release(chunk.bytes.clone());

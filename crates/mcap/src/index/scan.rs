@@ -34,6 +34,7 @@ pub(super) fn scan(
         pass: IndexPass::default(),
         counts: BTreeMap::new(),
         current_part: None,
+        len,
         options,
     };
     let mut offset = FIRST_RECORD_START;
@@ -45,6 +46,7 @@ pub(super) fn scan(
         let first_bytes = resync::inspected_bytes(&first_bytes);
         let record_len = resync::plausible_record_len(first_bytes, len - offset);
         if let Some(record_len) = record_len {
+            let record_len = real_record_len(window, offset, record_len, len)?;
             scan.add_record(window, offset, record_len)?;
             offset += record_len;
         } else if let Some(record_len) = contradictory_chunk_len(window, offset, len)? {
@@ -68,6 +70,8 @@ struct Scan {
     counts: BTreeMap<u16, ChannelStatistics>,
     /// The current part without chunks. Its end is not known yet.
     current_part: Option<PartEntry>,
+    /// The length of the file.
+    len: u64,
     options: OpenOptions,
 }
 
@@ -164,6 +168,7 @@ impl Scan {
             self.add_lost_range(Damage::new(kind, position));
             return Ok(());
         };
+        let decompressed = decompressed.in_file(position.end, self.len);
         if let Some(damage) = decompressed.damage(&position) {
             self.add_damage(damage);
         }
@@ -273,6 +278,28 @@ impl PartEntry {
             channels.insert(channel);
         }
     }
+}
+
+/// Returns the length of the record at `offset`, which declares the length `record_len`. A chunk
+/// in which bytes are missing declares more than it has: if no record follows at its
+/// declared end, it ends where a record begins that cannot lie in it.
+fn real_record_len(
+    window: &mut WindowReader<'_>,
+    offset: u64,
+    record_len: u64,
+    len: u64,
+) -> Result<u64> {
+    let end = offset + record_len;
+    let is_chunk = window.read_at(offset, 1)?.first() == Some(&op::CHUNK);
+    if !is_chunk
+        || is_record_or_end(&window.peek(end, resync::INSPECTED_LEN)?, len - end)
+        || unknown_record_len(window, end, len)?.is_some()
+    {
+        return Ok(record_len);
+    }
+    let inside = offset + RECORD_HEADER_LEN as u64..end;
+    let next = resync::find_outside_chunk(window, inside, len)?;
+    Ok(next.map_or(record_len, |next| next - offset))
 }
 
 /// Returns the length of the chunk record at `offset`, if the header contradicts itself:
