@@ -9,7 +9,7 @@ use logtool::{Result, repair::Repair};
 use crate::{
     args::{GlobalArgs, RepairArgs},
     exit_status::Outcome,
-    notices, output_summary, terminal,
+    output_summary, terminal,
 };
 
 pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -31,5 +31,5 @@ pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
         report::print_losses(&mut report);
         report::print_remaining(&report)?;
     }
-    Ok(notices::outcome(&report.losses))
+    Ok(if report.has_damage() { Outcome::DataLost } else { Outcome::Done })
 }

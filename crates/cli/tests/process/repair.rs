@@ -1,5 +1,7 @@
 //! `logtool repair`.
 
+use std::fs;
+
 use crate::{
     bytes,
     program::Folder,
@@ -25,6 +27,11 @@ const LOST: [&str; 7] = [
     "missing_conn.bag",
 ];
 
+/// Bags of which records are kept that do not fit their definitions: an array is longer than the
+/// message, or all bytes are more than the definition has.
+const KEPT: [&str; 3] =
+    ["def_array_huge_len.bag", "def_empty.bag", "short_payload.bag"];
+
 /// A bag with a type that it does not define. No repair can add the definition.
 const UNUSABLE: &str = "def_missing_dep.bag";
 
@@ -39,7 +46,9 @@ fn repair_recovers_all_readable_messages_of_damaged_bags() {
             assert_eq!(count, 0, "{name}: {run:?}");
             continue; // it says what is to be done
         }
-        let status = if LOST.contains(&name) || name == UNUSABLE { 3 } else { 0 };
+        let is_damaged =
+            LOST.contains(&name) || KEPT.contains(&name) || name == UNUSABLE;
+        let status = if is_damaged { 3 } else { 0 };
         assert_eq!(run.status, status, "{name}: {run:?}");
         let other = OTHER.iter().find(|(other, ..)| *other == name);
         let count = other.map_or(count, |(_, count, _)| *count);
@@ -127,7 +136,7 @@ fn repair_keeps_and_reports_undecodable_records() {
     let folder = Folder::new();
     let args = ["repair", &bag, "-o", "new.bag", "--json"];
     let run =
-        folder.run(&args).assert_status(0, &["not decodable: 10 records of /chatter"]);
+        folder.run(&args).assert_status(3, &["not decodable: 10 records of /chatter"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
         (&report["records"], &report["undecodable_records"]),
@@ -136,4 +145,53 @@ fn repair_keeps_and_reports_undecodable_records() {
     let strict = ["repair", &bag, "-o", "strict.bag", "--strict"];
     folder.run(&strict).assert_status(1, &["10 records of /chatter cannot be decoded"]);
     assert_eq!(folder.list("."), ["new.bag"]);
+}
+
+/// Returns the bytes of a file of the test data in which the `index`-th block flag of a lidar
+/// packet, and the azimuth after it, are replaced by `wrong`.
+fn with_block_header(name: &str, index: usize, wrong: &[u8]) -> Vec<u8> {
+    let mut bytes = fs::read(testdata(name)).unwrap();
+    let mut flags =
+        bytes.windows(2).enumerate().filter(|(_, two)| *two == [0xff, 0xee]);
+    let at = flags.nth(index).unwrap().0;
+    bytes[at..at + wrong.len()].copy_from_slice(wrong);
+    bytes
+}
+
+/// Only decoding shows that a packet is damaged, if its frame or message is sound: by the manuals,
+/// a block begins with a flag, and its azimuth is below 36,000.
+#[test]
+fn repair_and_check_agree_on_damaged_packets() {
+    let cases = [
+        ("a.vel", with_block_header("car.vel", 20, &[0x12])),
+        ("b.vel", with_block_header("car.vel", 24, &[0; 512])),
+        ("a.pcap", with_block_header("puck.pcap", 36, &[0xff, 0xee, 0xff, 0xff])),
+        ("b.pcap", with_block_header("puck.pcap", 40, &[0; 512])),
+    ];
+    let folder = Folder::new();
+    for (name, bytes) in cases {
+        folder.write(name, &bytes);
+        let check = folder.run(&["check", name]);
+        assert_eq!(check.status, 3, "{check:?}");
+        assert!(check.stdout.contains("damage.undecodable"), "{check:?}");
+        let new = format!("new-{name}");
+        let kept = "kept unchanged, but not decodable: 1 record of points";
+        let run = folder.run(&["repair", name, "-o", &new, "--json"]);
+        let run = run.assert_status(3, &[kept]);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(report["undecodable_records"], 1, "{name}");
+        assert_eq!(report["remaining"][0]["code"], "damage.undecodable", "{name}");
+        assert_eq!(folder.run(&["check", &new]).status, 3);
+        let strict = ["repair", name, "-o", "strict", "--strict"];
+        folder.run(&strict).assert_status(1, &["1 record of points cannot be decoded"]);
+        folder.run(&["cat", name, "-t", "points", "-q"]).assert_status(3, &[]);
+        // The description says that payloads were not decoded.
+        let info = folder.run(&["info", name]).assert_status(0, &[]);
+        assert!(info.stdout.contains("payloads were not decoded"), "{info:?}");
+        let info = &folder.run(&["info", "--json", name]).json_lines()[0];
+        assert_eq!(info["not_inspected"], "payloads");
+        let undecodable = info.get("undecodable_records");
+        assert_eq!(undecodable, Some(&serde_json::Value::Null));
+    }
+    assert!(!folder.path().join("strict").exists());
 }

@@ -58,8 +58,8 @@ pub struct CopyReport {
     pub verbatim_records: u64,
     /// All damage, in the order of the file.
     pub damage: Vec<Damage>,
-    /// The records that were copied although they do not match their schema. Only known
-    /// if the job had [`verify`](CopyJob::verify).
+    /// The records that were copied although they, or records derived from them, do not
+    /// match their schema. Only known if the job had [`verify`](CopyJob::verify).
     pub undecodable: Vec<Damage>,
     /// The records with a wrong checksum.
     pub doubtful: Vec<DoubtfulRecords>,

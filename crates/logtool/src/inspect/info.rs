@@ -4,6 +4,7 @@ mod damage_info;
 mod frequency;
 mod health;
 mod information;
+mod not_inspected;
 mod rate_estimates;
 mod text;
 mod topic_info;
@@ -35,6 +36,7 @@ pub use self::{
     frequency::Frequency,
     health::{Health, PartStatistics},
     information::Information,
+    not_inspected::NotInspected,
     text::TextOptions,
     topic_info::TopicInfo,
 };
@@ -179,6 +181,11 @@ pub struct LogInfo {
     pub lost_bytes: u64,
     /// The damage, in the order of the file.
     pub damage: Vec<DamageInfo>,
+    /// What was not inspected, so that damage in it is not known.
+    pub not_inspected: NotInspected,
+    /// The number of records that do not match their schemas: not known, because no record is
+    /// decoded.
+    pub undecodable_records: Option<u64>,
     #[serde(skip)]
     losses: Findings,
     #[serde(skip)]
@@ -260,6 +267,8 @@ impl LogInfo {
             remarks: manifest.remarks.clone(),
             lost_bytes: losses.lost_bytes(),
             damage,
+            not_inspected: NotInspected::by_access(manifest.access),
+            undecodable_records: None,
             losses,
             log: log.clone(),
         }

@@ -4,7 +4,7 @@ mod undecodable_records;
 
 use std::path::PathBuf;
 
-use logtool_core::{CopyJob, LogSlice, Selection, TopicSet, copy};
+use logtool_core::{CopyJob, LogSlice, Selection, Severity, TopicSet, copy};
 
 use crate::{
     error::{Context as _, Error, Result},
@@ -167,7 +167,7 @@ impl Repair {
                 .push(format!("{records} in parts that were copied unchanged"));
         }
         output.remarks.extend(undecodable.remark());
-        if !losses.has_damage() {
+        if !losses.has_damage() && undecodable.records == 0 {
             output.remarks.push("nothing was lost".to_owned());
         }
         let check = check::check(self.output.path(), session)
@@ -189,5 +189,12 @@ impl Repair {
             check,
             clock: ShownClock::from_manifest(manifest),
         })
+    }
+}
+
+impl RepairReport {
+    /// Returns whether something was lost, or is still damaged in the new log.
+    pub fn has_damage(&self) -> bool {
+        self.losses.has_damage() || self.check.max_severity() == Some(Severity::Error)
     }
 }

@@ -5,14 +5,18 @@ use crate::{
     error::Result,
     model::{
         damage::{Damage, DamageKind},
-        manifest::Part,
+        manifest::{Part, Selection},
+        topic::TopicOrigin,
     },
     operations::{
         copy::{RunningCopy, VerbatimParts},
         read_ahead::ReadAhead,
         trial_decode::TrialDecoder,
     },
-    record::block::{Block, TopicSort},
+    record::{
+        block::{Block, TopicSort},
+        doubtful_records::DoubtfulRecords,
+    },
 };
 
 /// The maximum number of bytes of a part that are in memory until it is read completely.
@@ -25,12 +29,18 @@ pub(super) fn copy(
     plan: Vec<Part>,
     verbatim_parts: &VerbatimParts,
 ) -> Result<()> {
-    let (log, selection) = (copying.job.log, copying.job.selection.clone());
+    let (log, selection) = (copying.job.log, &copying.job.selection);
+    let selected_topics = &selection.topics;
+    // Derived records show whether those that they are made of can be decoded.
+    let topics = log.manifest().topics().filter(|(id, topic)| {
+        selected_topics.contains(*id) || topic.origin == TopicOrigin::Derived
+    });
+    let read_selection =
+        Selection { topics: topics.map(|(id, _)| id).collect(), time: selection.time };
     let sink_copies_parts =
         copying.retime.is_none() && copying.sink.copies_parts(copying.job.slice_index);
     let trial_decoder = TrialDecoder::new(log, None);
-    let mut read_ahead =
-        ReadAhead::new(&trial_decoder, plan.clone(), selection.clone());
+    let mut read_ahead = ReadAhead::new(&trial_decoder, plan.clone(), read_selection);
     let mut unused_blocks = vec![Block::default()];
     let mut sort = TopicSort::default();
     for part in plan {
@@ -48,10 +58,14 @@ pub(super) fn copy(
                 Some(decoded) => decoded?,
                 None => trial_decoder.decode(&block, &mut sort)?,
             };
-            damage.retain(|damage| damage.kind == DamageKind::Undecodable);
+            let is_dropped = copying.job.drops_doubtful
+                && !DoubtfulRecords::in_block(&block).is_empty();
+            damage
+                .retain(|damage| damage.kind == DamageKind::Undecodable && !is_dropped);
             for damage in damage {
                 damage.add_to(&mut copying.report.undecodable);
             }
+            block.retime(|topic, _| selected_topics.contains(topic));
             buffered.bytes += block.bytes().len();
             buffered.blocks.push(block);
             if !buffered.can_copy_part || buffered.bytes > MAX_BUFFERED_BYTES {

@@ -43,6 +43,7 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
         text.add_warning("damage", &losses.summary());
         losses.lines().iter().for_each(|line| text.add_fact("", line));
     }
+    text.add_fact("inspected", info.not_inspected.sentence());
     info.remarks.iter().for_each(|remark| text.add_fact("note", remark));
 }
 
