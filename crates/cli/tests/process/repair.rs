@@ -195,3 +195,25 @@ fn repair_and_check_agree_on_damaged_packets() {
     }
     assert!(!folder.path().join("strict").exists());
 }
+
+/// All flags of the fourth packet are wrong. Its port is that of the lidar, so that it is lost.
+#[test]
+fn packet_of_a_lidar_without_a_known_flag_is_a_loss_for_all_commands() {
+    let mut bytes = fs::read(testdata("puck.pcap")).unwrap();
+    let flags = bytes.windows(2).enumerate().filter(|(_, two)| *two == [0xff, 0xee]);
+    let offsets: Vec<usize> = flags.map(|(at, _)| at).skip(36).take(12).collect();
+    offsets.into_iter().for_each(|at| bytes[at] = 0x12);
+    let folder = Folder::new();
+    folder.write("x.pcap", &bytes);
+    for args in [
+        &["info", "x.pcap"][..],
+        &["cat", "x.pcap"],
+        &["check", "x.pcap"],
+        &["convert", "x.pcap", "-o", "tables", "--format", "csv"],
+        &["filter", "x.pcap", "-o", "filtered.pcap"],
+        &["repair", "x.pcap", "-o", "new.pcap"],
+    ] {
+        assert_eq!(folder.run(args).status, 3, "{args:?}");
+    }
+    assert_eq!(folder.run(&["check", "new.pcap"]).status, 0);
+}

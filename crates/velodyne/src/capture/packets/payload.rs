@@ -21,9 +21,10 @@ pub(crate) enum Payload {
     Data,
     /// A position packet.
     Position,
-    /// A data packet in which at most half of the blocks have unknown flags.
+    /// A data packet with unknown flags: in at most half of the blocks, or in any of a payload
+    /// with the port of data packets.
     Corrupted,
-    /// A payload with the length of a data packet and unknown flags.
+    /// A payload with the length of a data packet, unknown flags and another port.
     WrongFlags,
     /// A payload with the length and the port of a packet of a lidar that contains only
     /// zeros. It is not a packet, because each packet has a time.
@@ -52,7 +53,9 @@ pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
         } else if valid_flags >= BLOCKS / 2 {
             Payload::Corrupted
         } else {
-            other_lidar(ports, bytes).unwrap_or(Payload::WrongFlags)
+            let unknown =
+                if has_port { Payload::Corrupted } else { Payload::WrongFlags };
+            other_lidar(ports, bytes).unwrap_or(unknown)
         };
     }
     let has_sentence =
@@ -138,7 +141,8 @@ mod tests {
         wrong[0] = 0x12;
         assert_eq!(classify([9, 2368], &wrong), Payload::Corrupted);
         wrong.chunks_mut(100).for_each(|block| block[0] = 0x12);
-        assert_eq!(classify([9, 2368], &wrong), Payload::WrongFlags);
+        assert_eq!(classify([9, 2368], &wrong), Payload::Corrupted);
+        assert_eq!(classify([9, 9999], &wrong), Payload::WrongFlags);
         assert_eq!(classify([9, 2368], &packet()[..1000]), Payload::Other);
     }
 
