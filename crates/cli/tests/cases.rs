@@ -48,6 +48,8 @@ mod velodyne;
 mod velodyne_calibration;
 #[path = "cases/velodyne_fov.rs"]
 mod velodyne_fov;
+#[path = "cases/velodyne_layers.rs"]
+mod velodyne_layers;
 #[path = "cases/velodyne_packets.rs"]
 mod velodyne_packets;
 #[path = "cases/velodyne_senders.rs"]

@@ -1,10 +1,9 @@
 //! Captures of lidars: pcap, pcapng, and packets without a container.
 //!
-//! Supported link layers are Ethernet with VLAN tags, Linux cooked capture, loopback, and
-//! raw IP. IPv4 options and IPv6 extension headers are skipped, and fragments are
-//! reassembled. Frames without packets of lidars are counted. Each lidar is a topic. It is
-//! identified by the interface, its hardware address, its IP address, and the port that
-//! it sends to.
+//! Frames are followed through link layers and tunnels to datagrams, and fragments are
+//! reassembled. If a layer is unknown, its bytes are searched for a packet. Frames without
+//! packets of lidars are counted. Each lidar is a topic. It is identified by the interface,
+//! its hardware address, its IP address, and the port that it sends to.
 //!
 //! The payload of a record is that of a datagram.
 
@@ -12,6 +11,9 @@
 mod network;
 
 mod packets;
+
+mod codes;
+mod corrections;
 
 mod container;
 mod hour_counter;
@@ -21,7 +23,6 @@ mod reader;
 
 mod decode;
 
-mod codes;
 mod format_state;
 mod resync;
 

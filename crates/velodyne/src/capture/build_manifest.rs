@@ -25,6 +25,7 @@ use crate::{
             topic_stats::TopicStatsTable,
         },
         container::{Classification, Container},
+        corrections::{Corrections, WrongHeaders},
         format_state::{FormatState, PartStart},
         hour_counter::HourCounter,
         item::{Declaration, Section},
@@ -78,23 +79,32 @@ pub(crate) fn build_manifest(
         duplicate_filter: DuplicateFilter::default(),
         hours,
         verifies_checksums: false,
+        corrections: Arc::default(),
     };
     let verifies_checksums = reader.clone().has_correct_checksums(&first_bytes, start);
     drop(first_bytes);
     let reader = ItemReader { verifies_checksums, ..reader };
-    let mut builder = ManifestBuilder::new(reader, start, source.len());
+    let scan = |reader: ItemReader, window: &mut WindowReader<'_>| {
+        let mut builder = ManifestBuilder::new(reader, start, source.len());
+        let scanner = SpeculativeScanner::new(source, container, PROBED_BYTES as u64);
+        builder.scan(start, window, scanner)?;
+        Ok::<_, Error>(builder)
+    };
+    let mut builder = scan(reader.clone(), &mut window)?;
+    // The corrections decide which packets exist, so that the capture is read again.
+    let corrections = builder.corrections();
+    if !corrections.is_empty() {
+        let corrections = Arc::new(corrections);
+        builder = scan(ItemReader { corrections, ..reader }, &mut window)?;
+    }
     if detected.is_none() {
         let header = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
-        builder.damage.push(header.with_reason(
+        let header = header.with_reason(
             "the header of the capture is damaged: read as Ethernet frames with times in \
              microseconds",
-        ));
+        );
+        builder.damage.insert(0, header);
     }
-    builder.scan(
-        start,
-        &mut window,
-        SpeculativeScanner::new(source, container, PROBED_BYTES as u64),
-    )?;
     builder.finish(lidar)
 }
 
@@ -105,6 +115,7 @@ struct ManifestBuilder {
     declarations: Vec<(u64, Declaration)>,
     topics: TopicStatsTable,
     counts: FrameCounts,
+    wrong_headers: WrongHeaders,
     /// The damaged ranges, in the order of the file.
     damage: Vec<Damage>,
     parts: Vec<Part>,
@@ -133,6 +144,7 @@ impl ManifestBuilder {
             declarations: Vec::new(),
             topics: TopicStatsTable::default(),
             counts: FrameCounts::default(),
+            wrong_headers: WrongHeaders::default(),
             damage: Vec::new(),
             parts: Vec::new(),
             starts: Vec::new(),
@@ -290,6 +302,11 @@ impl ManifestBuilder {
                 self.counts.count_rejected(reason, offset);
                 self.record_lost_frame(offset, end);
             }
+            ItemContent::WrongHeader(device) => {
+                self.wrong_headers.count(device);
+                self.counts.count_rejected(RejectReason::HeaderChecksum, offset);
+                self.record_lost_frame(offset, end);
+            }
             ItemContent::Declaration(declaration) => {
                 self.extends_damage = false;
                 if self.declarations.len() >= MAX_DECLARATIONS {
@@ -318,11 +335,25 @@ impl ManifestBuilder {
             return self.counts.count_rejected(RejectReason::OtherDatagram, offset);
         };
         self.counts.count_packet(packet.sender.is_position);
+        if let Some(layer) = packet.unknown_layer {
+            self.counts.count_found(layer, offset);
+        }
         self.extends_damage = false;
         if let Some(part) = self.parts.last_mut() {
             part.topics.insert(topic);
             part.time = part.time.cover(&TimeRange::from_timestamp(packet.time));
         }
+    }
+
+    /// Returns the corrections that follow from the whole capture.
+    fn corrections(&self) -> Corrections {
+        let senders: Vec<_> = self
+            .topics
+            .stats
+            .iter()
+            .map(|stats| (stats.sender, stats.records))
+            .collect();
+        Corrections::new(&senders, &self.wrong_headers)
     }
 
     /// Records a frame whose packet is lost. Consecutive frames without a packet or a part

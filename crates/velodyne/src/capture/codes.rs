@@ -21,7 +21,9 @@ pub(crate) const CAPTURE_CODES: &[&FindingCode] = &[
     &OTHER_LIDAR,
     &OTHER_PROTOCOL,
     &PRODUCT,
+    &SENDER,
     &SHORT,
+    &UNKNOWN_LAYER,
     &UNKNOWN_LINK,
     &WITHOUT_TIME,
 ];
@@ -38,11 +40,13 @@ pub(crate) static BROKEN: FindingCode = FindingCode::error(
 );
 pub(crate) static CHECKSUM: FindingCode = FindingCode::error(
     "capture.checksum",
-    "packets of lidars have a UDP checksum that does not match their bytes: they are lost",
+    "packets of lidars have a UDP or IPv4 header checksum that does not match their bytes: \
+     they are lost",
 );
 pub(crate) static CHECKSUMS: FindingCode = FindingCode::warning(
     "capture.checksums",
-    "most UDP checksums of a capture are wrong: none is verified",
+    "most UDP checksums of a capture, or most IPv4 header checksums of a sender, are wrong: \
+     they are not verified",
 );
 pub(crate) static CLOCK_HOST: FindingCode = FindingCode::note(
     "capture.clock.host",
@@ -91,13 +95,22 @@ pub(crate) static PRODUCT: FindingCode = FindingCode::warning(
     "capture.product",
     "data packets have an unknown product ID: they are not decoded to points",
 );
+pub(crate) static SENDER: FindingCode = FindingCode::error(
+    "capture.sender",
+    "the headers of packets are damaged: the packets are counted to a lidar whose other \
+     packets are similar",
+);
 pub(crate) static SHORT: FindingCode = FindingCode::error(
     "capture.short",
     "frames are truncated by the snapshot length: the packets in them are lost",
 );
-pub(crate) static UNKNOWN_LINK: FindingCode = FindingCode::warning(
+pub(crate) static UNKNOWN_LAYER: FindingCode = FindingCode::note(
+    "capture.unknown_layer",
+    "packets were found in layers of frames that are not known: they are read",
+);
+pub(crate) static UNKNOWN_LINK: FindingCode = FindingCode::error(
     "capture.unknown_link",
-    "frames of a capture have an unknown link type and are ignored",
+    "frames of a capture have an unknown link type: packets in them are lost",
 );
 pub(crate) static WITHOUT_TIME: FindingCode =
     FindingCode::warning("capture.time", "packets of a capture have no time");

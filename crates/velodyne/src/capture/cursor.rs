@@ -67,6 +67,7 @@ impl CaptureCursor {
             duplicate_filter: DuplicateFilter::default(),
             hours: start.hours,
             verifies_checksums: format_state.verifies_checksums,
+            corrections: format_state.corrections.clone(),
         };
         let file_len = source.len();
         let mut declarations = format_state.declarations.iter().peekable();

@@ -1,6 +1,8 @@
 //! The private state of a capture in its manifest. With it, the capture is opened without
 //! reading it again.
 
+use std::sync::Arc;
+
 use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +10,7 @@ use crate::{
     anomaly::Anomaly,
     capture::{
         container::Container,
+        corrections::Corrections,
         hour_counter::HourCounter,
         item::Declaration,
         packets::{duplicates::DuplicateFilter, sender::Sender},
@@ -34,6 +37,9 @@ pub(crate) struct FormatState {
     pub(crate) points: Vec<Option<PointsTopic>>,
     /// Whether a wrong UDP checksum means that a packet is damaged.
     pub(crate) verifies_checksums: bool,
+    /// The corrections of senders and of their checksums.
+    #[serde(default, skip_serializing_if = "is_without_corrections")]
+    pub(crate) corrections: Arc<Corrections>,
     /// The anomalies, except those of lidars.
     pub(crate) anomalies: Vec<Anomaly>,
 }
@@ -63,6 +69,10 @@ pub(crate) struct PartStart {
     /// The clock of packets without a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hours: Option<HourCounter>,
+}
+
+fn is_without_corrections(corrections: &Corrections) -> bool {
+    corrections.is_empty()
 }
 
 impl FormatState {

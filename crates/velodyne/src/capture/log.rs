@@ -231,6 +231,7 @@ impl Log for CaptureLog {
             senders: state.senders.clone(),
             points,
             verifies_checksums: state.verifies_checksums,
+            corrections: state.corrections.clone(),
             anomalies: Vec::new(),
         })?;
         Ok(Excerpt { manifest, topics })

@@ -9,4 +9,6 @@ pub(super) mod sender;
 pub(super) mod duplicates;
 pub(super) mod payload;
 
+pub(super) mod locate;
+
 pub(super) mod defragment;

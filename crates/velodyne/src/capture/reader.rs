@@ -1,27 +1,27 @@
 //! Finds packets of lidars in the items of a container, for the index pass and for
 //! cursors.
 
-use std::{net::IpAddr, ops::Range};
+mod frames;
+
+use std::{ops::Range, sync::Arc};
 
 use logtool_core::Timestamp;
 
 use crate::{
     capture::{
         container::{Classification, Container},
+        corrections::Corrections,
         hour_counter::HourCounter,
         item::{CaptureItem, Declaration, Frame, Section},
-        network::{
-            ip::{self, Datagram, DatagramKey, IpPacket},
-            link::{self, LinkPayload},
-            udp_checksum,
-        },
+        network::layer::Layer,
         packets::{
             defragment::Reassembler,
             duplicates::{self, DuplicateFilter},
+            locate,
             manufacturer::Manufacturer,
-            payload::{self, Payload},
             sender::{Device, Sender},
         },
+        reader::frames::FrameInFile,
     },
     packet::Firings,
 };
@@ -37,6 +37,9 @@ pub(crate) enum ItemContent {
     Rejected(RejectReason),
     /// A frame that contained, or may have contained, a packet of a lidar that is lost.
     Lost(RejectReason),
+    /// A frame with, or possibly with, a packet of a lidar from this device, that is lost
+    /// because its IP header has a wrong checksum.
+    WrongHeader(Device),
     /// A declaration of a section or an interface.
     Declaration(Declaration),
     /// An item that is not a frame.
@@ -53,6 +56,8 @@ pub(crate) struct LidarPacket {
     /// The identification of its IP packet.
     pub(crate) identification: u32,
     pub(crate) bytes: PacketBytes,
+    /// The unknown layer in which the packet was found, if its headers do not lead to it.
+    pub(crate) unknown_layer: Option<Layer>,
 }
 
 /// The bytes of a packet.
@@ -71,7 +76,8 @@ pub(crate) enum RejectReason {
     Short,
     /// It is shorter than its headers declare.
     Broken,
-    /// It contains a data packet at a position that its headers do not lead to.
+    /// It contains a packet, or several, at a position that its headers do not lead to, but
+    /// they are not those of a single datagram.
     Hidden,
     /// It contains a data packet in which some blocks have unknown flags.
     Corrupted,
@@ -83,14 +89,16 @@ pub(crate) enum RejectReason {
     Zeros,
     /// Its UDP checksum is wrong.
     Checksum,
+    /// The checksum of its IP header is wrong.
+    HeaderChecksum,
     /// It is from a lidar of another manufacturer.
     OtherLidar(Manufacturer),
     /// It contains a datagram that is not from a lidar.
     OtherDatagram,
     /// It does not contain a datagram, but another protocol.
     OtherProtocol,
-    /// It has an unknown link type.
-    UnknownLink,
+    /// It has this unknown link type.
+    UnknownLink(u16),
 }
 
 impl LidarPacket {
@@ -121,6 +129,7 @@ pub(crate) struct ItemReader {
     pub(crate) hours: Option<HourCounter>,
     /// Whether a wrong UDP checksum means that a packet is damaged.
     pub(crate) verifies_checksums: bool,
+    pub(crate) corrections: Arc<Corrections>,
 }
 
 impl ItemReader {
@@ -147,13 +156,27 @@ impl ItemReader {
                 self.classify_bare_packet(&frame, bytes)
             }
             CaptureItem::Frame(frame) => {
-                let content = self.classify_frame(offset, &frame, bytes);
-                check_hidden_packet(content, bytes)
+                let start = frame.bytes.start;
+                let captured = bytes.get(frame.bytes.clone()).unwrap_or_default();
+                let range = offset..offset.saturating_add(bytes.len() as u64);
+                let in_file = FrameInFile { frame: &frame, range };
+                let mut content = self.classify_frame(&in_file, captured);
+                if let ItemContent::Packet(packet) = &mut content {
+                    packet.sender = self.corrections.sender(packet.sender);
+                    if let PacketBytes::InItem(range) = &mut packet.bytes {
+                        *range = start + range.start..start + range.end;
+                    }
+                }
+                content
             }
             CaptureItem::Declaration(declaration) => {
                 ItemContent::Declaration(declaration)
             }
-            CaptureItem::Other => check_hidden_packet(ItemContent::Other, bytes),
+            // A damaged block may contain a packet.
+            CaptureItem::Other if !locate::packets(bytes).is_empty() => {
+                ItemContent::Lost(RejectReason::Hidden)
+            }
+            CaptureItem::Other => ItemContent::Other,
             CaptureItem::Broken => ItemContent::Broken,
         }
     }
@@ -184,96 +207,8 @@ impl ItemReader {
             time,
             identification: 0,
             bytes: PacketBytes::InItem(0..bytes.len()),
+            unknown_layer: None,
         })
-    }
-
-    fn classify_frame(
-        &mut self,
-        offset: u64,
-        frame: &Frame,
-        item: &[u8],
-    ) -> ItemContent {
-        let bytes = item.get(frame.bytes.clone()).unwrap_or_default();
-        let ip_start = match link::link_payload(frame.link, bytes) {
-            LinkPayload::Ip(start) => start,
-            LinkPayload::Other => {
-                return ItemContent::Rejected(RejectReason::OtherProtocol);
-            }
-            LinkPayload::UnknownLink => {
-                return ItemContent::Rejected(RejectReason::UnknownLink);
-            }
-            LinkPayload::Short => return incomplete_frame(frame),
-        };
-        let device = |address| Device {
-            interface: frame.interface,
-            mac: link::source_mac(frame.link, bytes),
-            address,
-        };
-        match ip::parse_packet(bytes, ip_start) {
-            IpPacket::Udp { source, destination, bytes: udp } => {
-                let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
-                    return truncated_datagram(frame, bytes, udp);
-                };
-                let has_wrong_checksum = self.has_wrong_checksum(
-                    bytes.get(udp).unwrap_or_default(),
-                    [source, destination],
-                );
-                let sender_and_payload = sender_and_payload(
-                    bytes,
-                    datagram,
-                    device(source),
-                    has_wrong_checksum,
-                );
-                match sender_and_payload {
-                    Ok((sender, payload)) => {
-                        let start = frame.bytes.start;
-                        let payload_range = start + payload.start..start + payload.end;
-                        ItemContent::Packet(LidarPacket {
-                            sender,
-                            time: frame.time,
-                            identification: ip::identification(bytes, ip_start),
-                            bytes: PacketBytes::InItem(payload_range),
-                        })
-                    }
-                    Err(reason) => lost_or_rejected(reason),
-                }
-            }
-            IpPacket::Fragment(fragment) => {
-                let fragment_bytes =
-                    bytes.get(fragment.bytes.clone()).unwrap_or_default();
-                let frame_range = offset..offset.saturating_add(item.len() as u64);
-                let interface_and_time = (frame.interface, frame.time);
-                let Some(datagram) = self.reassembler.push(
-                    frame_range,
-                    interface_and_time,
-                    &fragment,
-                    fragment_bytes,
-                ) else {
-                    return ItemContent::Fragment;
-                };
-                let DatagramKey { source, destination, id } = fragment.key;
-                let has_wrong_checksum =
-                    self.has_wrong_checksum(&datagram.bytes, [source, destination]);
-                let content = classify_reassembled(
-                    &datagram.bytes,
-                    frame,
-                    (device(source), id),
-                    has_wrong_checksum,
-                );
-                if matches!(content, ItemContent::Lost(_)) {
-                    self.reassembler.record_lost_datagram(datagram.frames);
-                }
-                content
-            }
-            IpPacket::Other => ItemContent::Rejected(RejectReason::OtherProtocol),
-            IpPacket::Short => incomplete_frame(frame),
-        }
-    }
-
-    /// Returns whether the datagram `udp` between these addresses has a wrong checksum.
-    fn has_wrong_checksum(&self, udp: &[u8], addresses: [IpAddr; 2]) -> bool {
-        self.verifies_checksums
-            && udp_checksum::is_correct(udp, addresses) == Some(false)
     }
 
     /// Returns whether at least half of the packets of lidars at the start of a capture,
@@ -302,113 +237,4 @@ impl ItemReader {
         }
         wrong <= correct
     }
-}
-
-/// Returns `content` or, if the rejected item `bytes` contains a data packet at a position
-/// that its headers do not lead to, [`RejectReason::Hidden`].
-fn check_hidden_packet(content: ItemContent, bytes: &[u8]) -> ItemContent {
-    match content {
-        ItemContent::Rejected(RejectReason::OtherLidar(_)) => content,
-        ItemContent::Rejected(_) | ItemContent::Other
-            if payload::contains_data_packet(bytes) =>
-        {
-            ItemContent::Lost(RejectReason::Hidden)
-        }
-        content => content,
-    }
-}
-
-/// Returns the reason why a frame ends too early: it was truncated by the snapshot length or
-/// is malformed.
-fn truncation_reason(frame: &Frame) -> RejectReason {
-    if frame.is_truncated() { RejectReason::Short } else { RejectReason::Broken }
-}
-
-/// Classifies a frame that ends before it can be determined whether it is from a lidar.
-fn incomplete_frame(frame: &Frame) -> ItemContent {
-    if frame.len >= payload::MIN_FRAME_BYTES {
-        ItemContent::Lost(truncation_reason(frame))
-    } else {
-        ItemContent::Rejected(RejectReason::OtherProtocol)
-    }
-}
-
-/// Classifies the reassembled datagram `udp`, which `frame` completed.
-fn classify_reassembled(
-    udp: &[u8],
-    frame: &Frame,
-    (source, identification): (Device, u32),
-    has_wrong_checksum: bool,
-) -> ItemContent {
-    let Some(datagram) = ip::parse_datagram(udp, 0..udp.len()) else {
-        return truncated_datagram(frame, udp, 0..udp.len());
-    };
-    match sender_and_payload(udp, datagram, source, has_wrong_checksum) {
-        Ok((sender, payload)) => {
-            let payload = udp.get(payload).unwrap_or_default().to_vec();
-            ItemContent::Packet(LidarPacket {
-                sender,
-                time: frame.time,
-                identification,
-                bytes: PacketBytes::Reassembled(payload),
-            })
-        }
-        Err(reason) => lost_or_rejected(reason),
-    }
-}
-
-/// Classifies a frame whose datagram is rejected for this reason.
-fn lost_or_rejected(reason: RejectReason) -> ItemContent {
-    match reason {
-        RejectReason::Corrupted | RejectReason::Zeros | RejectReason::Checksum => {
-            ItemContent::Lost(reason)
-        }
-        _ => ItemContent::Rejected(reason),
-    }
-}
-
-/// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
-fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
-    match ip::declared_udp(bytes, udp) {
-        Some((ports, len, payload))
-            if payload::may_be_lidar_packet(ports, len, payload) =>
-        {
-            ItemContent::Lost(truncation_reason(frame))
-        }
-        Some(_) => ItemContent::Rejected(RejectReason::OtherDatagram),
-        None => incomplete_frame(frame),
-    }
-}
-
-/// Returns the sender and the payload of a datagram in `bytes`, or the reason why it is not
-/// a packet of a lidar. A packet of a lidar that `has_wrong_checksum` is rejected.
-fn sender_and_payload(
-    bytes: &[u8],
-    datagram: Datagram,
-    device: Device,
-    has_wrong_checksum: bool,
-) -> Result<(Sender, Range<usize>), RejectReason> {
-    let ports = [datagram.source_port, datagram.destination_port];
-    let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
-    let is_position = match payload::classify(ports, payload) {
-        Payload::Data
-        | Payload::Position
-        | Payload::Corrupted
-        | Payload::WrongFlags
-            if has_wrong_checksum =>
-        {
-            return Err(RejectReason::Checksum);
-        }
-        Payload::Data => false,
-        Payload::Position => true,
-        Payload::Corrupted => return Err(RejectReason::Corrupted),
-        Payload::Zeros => return Err(RejectReason::Zeros),
-        Payload::WrongFlags => return Err(RejectReason::WrongFlags),
-        Payload::OtherLidar(manufacturer) => {
-            return Err(RejectReason::OtherLidar(manufacturer));
-        }
-        Payload::Other => return Err(RejectReason::OtherDatagram),
-    };
-    let sender = Sender { device, port: datagram.destination_port, is_position };
-    Ok((sender, datagram.payload))
 }

@@ -26,7 +26,7 @@ use crate::{
         format_state::FormatState,
         network::{
             frame_writer::{self, DEFAULT_MAC, FACTORY_ADDRESS},
-            link::Mac,
+            layer::Mac,
         },
         packets::{
             ports::{DATA_PORT, POSITION_PORT},

@@ -93,6 +93,7 @@ impl ManifestBuilder {
             senders,
             points: add_points_topics(lidars, &mut manifest),
             verifies_checksums: self.reader.verifies_checksums,
+            corrections: self.reader.corrections,
             anomalies,
         };
         manifest.format_state = Manifest::encode_state(&format_state)?;
@@ -115,6 +116,7 @@ impl ManifestBuilder {
                         are not verified";
             anomalies.push(Anomaly::new(&codes::CHECKSUMS, text));
         }
+        self.reader.corrections.add_anomalies(&mut anomalies);
         if self.reader.container == Container::Bare {
             let text = "times are those in the packets, from the hour in which the first \
                         was sent";

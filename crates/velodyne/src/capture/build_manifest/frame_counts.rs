@@ -6,11 +6,17 @@ use logtool_core::{FindingCode, MetadataKey, Value};
 
 use crate::{
     anomaly::Anomaly,
-    capture::{codes, packets::manufacturer::Manufacturer, reader::RejectReason},
+    capture::{
+        codes, network::layer::Layer, packets::manufacturer::Manufacturer,
+        reader::RejectReason,
+    },
 };
 
 /// The metadata key of the number of packets of other manufacturers.
 const OTHER_LIDARS: &str = "packets_of_other_lidars";
+
+/// The maximum number of unknown layers that are reported.
+const MAX_LAYERS: usize = 16;
 
 /// The numbers of frames of a capture by their contents.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +27,9 @@ pub(super) struct FrameCounts {
     /// The number of rejected or lost frames for each reason, and the offset of the first
     /// one.
     rejected: BTreeMap<RejectReason, (u64, u64)>,
+    /// The number of packets that were found in each unknown layer, and the offset of the
+    /// first frame.
+    found: BTreeMap<Layer, (u64, u64)>,
 }
 
 impl FrameCounts {
@@ -37,6 +46,17 @@ impl FrameCounts {
     /// Counts a frame at `offset` that is rejected or lost.
     pub(super) fn count_rejected(&mut self, reason: RejectReason, offset: u64) {
         self.rejected.entry(reason).or_insert((0, offset)).0 += 1;
+    }
+
+    /// Counts a packet in a frame at `offset` that was found in an unknown layer. Beyond a
+    /// limit, packets of further layers are counted to a similar one.
+    pub(super) fn count_found(&mut self, layer: Layer, offset: u64) {
+        let is_new = !self.found.contains_key(&layer);
+        let layer = match self.found.keys().next_back() {
+            Some(last) if is_new && self.found.len() >= MAX_LAYERS => *last,
+            _ => layer,
+        };
+        self.found.entry(layer).or_insert((0, offset)).0 += 1;
     }
 
     /// Returns the manufacturer of most of the packets of other lidars, in a capture without
@@ -67,16 +87,14 @@ impl FrameCounts {
         if self.fragments > 0 {
             insert("fragments", self.fragments);
         }
-        let mut other_lidar_frames = 0;
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for (reason, (count, _)) in &self.rejected {
-            match reason {
-                RejectReason::OtherLidar(_) => other_lidar_frames += count,
-                reason => insert(reason.metadata_key(), *count),
-            }
+            *counts.entry(reason.metadata_key()).or_default() += count;
         }
-        if other_lidar_frames > 0 {
-            insert(OTHER_LIDARS, other_lidar_frames);
+        for (_, (count, _)) in &self.found {
+            *counts.entry("packets_in_unknown_layers").or_default() += count;
         }
+        counts.into_iter().for_each(|(key, count)| insert(key, count));
     }
 
     /// Adds the anomalies of the frames to `anomalies`. `incomplete_datagrams` is the number
@@ -98,9 +116,23 @@ impl FrameCounts {
                 RejectReason::OtherLidar(manufacturer) => {
                     format!("{text} (looks like {manufacturer})")
                 }
+                RejectReason::UnknownLink(link) => {
+                    format!("{text} ({})", Layer::Link(*link))
+                }
                 _ => text,
             };
             anomalies.push(Anomaly::new(reason.code(), text));
+        }
+        for (layer, (count, first)) in &self.found {
+            let packets = match count {
+                1 => "1 packet was".to_owned(),
+                count => format!("{count} packets were"),
+            };
+            let text = format!(
+                "{packets} found in a layer that is not known ({layer}): the first at byte \
+                 {first}"
+            );
+            anomalies.push(Anomaly::new(&codes::UNKNOWN_LAYER, text));
         }
         if incomplete_datagrams > 0 {
             let text = match incomplete_datagrams {
@@ -129,7 +161,8 @@ impl RejectReason {
             Self::OtherDatagram => &codes::OTHER_DATAGRAM,
             Self::OtherProtocol => &codes::OTHER_PROTOCOL,
             Self::Duplicate => &codes::DUPLICATE,
-            Self::UnknownLink => &codes::UNKNOWN_LINK,
+            Self::HeaderChecksum => &codes::CHECKSUM,
+            Self::UnknownLink(_) => &codes::UNKNOWN_LINK,
         }
     }
 
@@ -146,7 +179,8 @@ impl RejectReason {
             Self::OtherDatagram => "other_datagrams",
             Self::OtherProtocol => "other_protocols",
             Self::Duplicate => "duplicate_packets",
-            Self::UnknownLink => "unknown_links",
+            Self::HeaderChecksum => "packets_with_wrong_header_checksums",
+            Self::UnknownLink(_) => "unknown_links",
         }
     }
 
@@ -199,9 +233,13 @@ impl RejectReason {
                 "contains a duplicate packet, as sent by mirror ports, and is dropped",
                 "contain duplicate packets, as sent by mirror ports, and are dropped",
             ),
-            Self::UnknownLink => choose(
-                "has an unknown link type, and is ignored",
-                "have an unknown link type, and are ignored",
+            Self::HeaderChecksum => choose(
+                "contains a packet of a lidar with a wrong IPv4 header checksum, and is lost",
+                "contain packets of a lidar with wrong IPv4 header checksums, and are lost",
+            ),
+            Self::UnknownLink(_) => choose(
+                "has an unknown link type, and is lost",
+                "have an unknown link type, and are lost",
             ),
         }
     }

@@ -91,7 +91,7 @@ impl SpeculativeScanner {
                 reassembler: Reassembler::default(),
                 duplicate_filter: DuplicateFilter::default(),
                 hours: None,
-                ..*reader
+                ..reader.clone()
             };
             let source = self.source.clone();
             self.submitted.push_back((start, declarations));

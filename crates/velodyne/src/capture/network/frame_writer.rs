@@ -11,7 +11,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::capture::network::link::Mac;
+use crate::capture::network::layer::Mac;
 
 /// The maximum length of the payload of a datagram over IPv4.
 pub(crate) const MAX_PAYLOAD: usize = 65_507;
@@ -171,7 +171,7 @@ mod tests {
             append_frame(&mut frame, (DEFAULT_MAC, address, 2368), 0, b"odd");
             assert_eq!(frame.len(), frame_len(address, b"odd"));
             let IpPacket::Udp { source, destination, bytes } =
-                ip::parse_packet(&frame, 14)
+                ip::parse_packet(&frame, 14, 0)
             else {
                 panic!("not a datagram")
             };

@@ -7,24 +7,28 @@ use std::{
     ops::Range,
 };
 
+use crate::capture::network::tunnels;
+
 /// The contents of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IpPacket {
     /// A whole UDP packet, including its header, at these bytes.
     Udp { source: IpAddr, destination: IpAddr, bytes: Range<usize> },
-    /// A fragment of a UDP packet.
+    /// A fragment of a packet.
     Fragment(Fragment),
-    /// Another protocol.
-    Other,
+    /// The contents of another protocol, at this byte.
+    Other { source: IpAddr, protocol: u8, start: usize },
+    /// The header is not that of an IP packet.
+    Broken,
     /// The packet is incomplete: it declares a greater length than there are bytes.
     Short,
 }
 
-/// A fragment of a UDP packet.
+/// A fragment of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub(crate) key: DatagramKey,
-    /// The offset of the fragment in the UDP packet.
+    /// The offset of the fragment in the contents of the packet.
     pub(crate) offset: u32,
     /// Whether more fragments follow.
     pub(crate) has_next: bool,
@@ -37,6 +41,8 @@ pub(crate) struct Fragment {
 pub(crate) struct DatagramKey {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
+    /// The protocol of the contents: UDP, or that of a tunnel.
+    pub(crate) protocol: u8,
     pub(crate) id: u32,
 }
 
@@ -48,18 +54,37 @@ pub(crate) struct Datagram {
     pub(crate) payload: Range<usize>,
 }
 
-const UDP: u8 = 17;
+/// The protocol number of UDP.
+pub(crate) const UDP: u8 = 17;
 /// The length of the UDP header.
 pub(crate) const UDP_HEADER: usize = 8;
 
-/// Parses the IP packet that starts at `start` of `frame`.
-pub(crate) fn parse_packet(frame: &[u8], start: usize) -> IpPacket {
+/// Parses the IP packet that starts at `start` of `frame`. Its version must be `version`,
+/// unless that is 0.
+pub(crate) fn parse_packet(frame: &[u8], start: usize, version: u8) -> IpPacket {
     match frame.get(start).map(|byte| byte >> 4) {
-        Some(4) => parse_v4(frame, start),
-        Some(6) => parse_v6(frame, start),
-        Some(_) => IpPacket::Other,
+        Some(4) if version != 6 => parse_v4(frame, start),
+        Some(6) if version != 4 => parse_v6(frame, start),
+        Some(_) => IpPacket::Broken,
         None => IpPacket::Short,
     }
+}
+
+/// Returns whether an IPv4 header with a wrong checksum starts at `start` of `frame`. The
+/// sum 0 means that it is absent: a network card fills it in after the capture.
+pub(crate) fn has_wrong_header_checksum(frame: &[u8], start: usize) -> bool {
+    let Some(first @ 0x45..=0x4f) = frame.get(start) else { return false };
+    let header_len = usize::from(first & 15) * 4;
+    let Some(header) = frame.get(start..start + header_len) else { return false };
+    let sum: u64 = header
+        .as_chunks()
+        .0
+        .iter()
+        .map(|word| u64::from(u32::from_be_bytes(*word)))
+        .sum();
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    // The sum of all words is a multiple of 2^16 - 1 (RFC 1071), and it is not 0.
+    header.get(10..12) != Some(&[0, 0]) && !sum.is_multiple_of(0xffff)
 }
 
 /// Parses the UDP packet at `bytes` of `frame`, or returns `None` if it is invalid.
@@ -111,8 +136,8 @@ fn parse_v4(frame: &[u8], start: usize) -> IpPacket {
         0 => frame.len() - start,
         len => usize::from(len),
     };
-    if header_len < 20 || total_len < header_len || fixed_header[9] != UDP {
-        return IpPacket::Other;
+    if header_len < 20 || total_len < header_len {
+        return IpPacket::Broken;
     }
     if start + header_len > frame.len() {
         return IpPacket::Short;
@@ -130,6 +155,7 @@ fn parse_v4(frame: &[u8], start: usize) -> IpPacket {
         IpAddr::V4(Ipv4Addr::new(a, b, c, d))
     };
     let (source, destination) = (address(12), address(16));
+    let protocol = fixed_header[9];
     let fragment_field = u16::from_be_bytes([fixed_header[6], fixed_header[7]]);
     let offset = u32::from(fragment_field & 0x1fff) * 8;
     let has_next = fragment_field & 0x2000 != 0;
@@ -137,21 +163,36 @@ fn parse_v4(frame: &[u8], start: usize) -> IpPacket {
         // The length in the UDP header may be valid even if the length in the IP header
         // is too large: the VLP-16 declares 1234 bytes for its position packets of 540
         // bytes.
-        return IpPacket::Udp { source, destination, bytes };
+        return match protocol {
+            UDP => IpPacket::Udp { source, destination, bytes },
+            _ => IpPacket::Other { source, protocol, start: bytes.start },
+        };
+    }
+    if !may_have_packet(protocol) {
+        return IpPacket::Other { source, protocol, start: bytes.start };
     }
     if is_short {
         return IpPacket::Short;
     }
     let id = u16::from_be_bytes([fixed_header[4], fixed_header[5]]).into();
-    let key = DatagramKey { source, destination, id };
+    let key = DatagramKey { source, destination, protocol, id };
     IpPacket::Fragment(Fragment { key, offset, has_next, bytes })
+}
+
+/// Returns whether a packet of this protocol may contain a packet of a lidar, so that its
+/// fragments are reassembled.
+fn may_have_packet(protocol: u8) -> bool {
+    protocol == UDP || tunnels::is_protocol(protocol)
 }
 
 fn parse_v6(frame: &[u8], start: usize) -> IpPacket {
     let fixed_header = frame.get(start..).and_then(<[u8]>::first_chunk::<40>);
     let Some(fixed_header) = fixed_header else { return IpPacket::Short };
-    let payload_len = u16::from_be_bytes([fixed_header[4], fixed_header[5]]);
-    let end = start + 40 + usize::from(payload_len);
+    let end = match u16::from_be_bytes([fixed_header[4], fixed_header[5]]) {
+        // As in IPv4.
+        0 => frame.len(),
+        len => start + 40 + usize::from(len),
+    };
     let is_short = end > frame.len();
     let end = end.min(frame.len());
     let address = |i: usize| {
@@ -178,27 +219,32 @@ fn parse_v6(frame: &[u8], start: usize) -> IpPacket {
             // A fragment.
             44 => {
                 let [next, _, high, low, a, b, c, d, ..] = header else { break };
-                if *next != UDP {
-                    return IpPacket::Other;
-                }
                 let bytes = start + 8..end;
                 let fragment_field = u16::from_be_bytes([*high, *low]);
                 let offset = u32::from(fragment_field & 0xfff8);
                 let has_next = fragment_field & 1 != 0;
                 if offset == 0 && !has_next {
-                    return IpPacket::Udp { source, destination, bytes };
+                    (protocol, start) = (*next, bytes.start);
+                    continue;
+                }
+                if !may_have_packet(*next) {
+                    return IpPacket::Other {
+                        source,
+                        protocol: *next,
+                        start: bytes.start,
+                    };
                 }
                 if is_short {
                     return IpPacket::Short;
                 }
                 let id = u32::from_be_bytes([*a, *b, *c, *d]);
-                let key = DatagramKey { source, destination, id };
+                let key = DatagramKey { source, destination, protocol: *next, id };
                 return IpPacket::Fragment(Fragment { key, offset, has_next, bytes });
             }
-            _ => return IpPacket::Other,
+            _ => return IpPacket::Other { source, protocol, start },
         }
     }
-    if is_short { IpPacket::Short } else { IpPacket::Other }
+    if is_short { IpPacket::Short } else { IpPacket::Broken }
 }
 
 fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
@@ -231,16 +277,16 @@ mod tests {
         bytes.extend([0xde, 0xad, 0xbe, 0xef]);
         let udp =
             |bytes| IpPacket::Udp { source: SOURCE, destination: BROADCAST, bytes };
-        assert_eq!(parse_packet(&bytes, 0), udp(24..34));
+        assert_eq!(parse_packet(&bytes, 0, 0), udp(24..34));
         // All available bytes: the UDP header determines whether they are complete.
-        assert_eq!(parse_packet(&bytes[..33], 0), udp(24..33));
-        assert_eq!(parse_packet(&bytes[..23], 0), IpPacket::Short);
+        assert_eq!(parse_packet(&bytes[..33], 0, 0), udp(24..33));
+        assert_eq!(parse_packet(&bytes[..23], 0, 0), IpPacket::Short);
     }
 
     #[test]
     fn fragment_has_its_offset_and_identification() {
         let IpPacket::Fragment(fragment) =
-            parse_packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0)
+            parse_packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0, 4)
         else {
             panic!("not a fragment");
         };
@@ -259,9 +305,9 @@ mod tests {
         let source = IpAddr::V6(Ipv6Addr::LOCALHOST);
         let destination = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let udp = |bytes| IpPacket::Udp { source, destination, bytes };
-        assert_eq!(parse_packet(&bytes, 0), udp(48..64));
-        assert_eq!(parse_packet(&bytes[..63], 0), udp(48..63));
-        assert_eq!(parse_packet(&bytes[..47], 0), IpPacket::Short);
+        assert_eq!(parse_packet(&bytes, 0, 0), udp(48..64));
+        assert_eq!(parse_packet(&bytes[..63], 0, 6), udp(48..63));
+        assert_eq!(parse_packet(&bytes[..47], 0, 6), IpPacket::Short);
     }
 
     #[test]

@@ -1,171 +1,166 @@
-//! Parses the link layers.
+//! The headers of the link types.
 //!
 //! Link types: <https://www.tcpdump.org/linktypes.html>.
 
-use std::fmt;
+use crate::capture::network::layer::{
+    Layer, LayerStart, Mac, Next, at_ethertype, be16, bytes_at,
+};
 
-use serde::{Deserialize, Serialize};
+const MAC_LEN: u8 = 6;
 
-/// A hardware address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Mac(pub(crate) [u8; 6]);
-
-impl fmt::Display for Mac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self([a, b, c, d, e, g]) = self;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
-
-/// The payload of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinkPayload {
-    /// An IP packet that starts at this byte of the frame.
-    Ip(usize),
-    /// Another protocol.
-    Other,
-    /// The link type is unknown.
-    UnknownLink,
-    /// The frame ends before its payload.
-    Short,
-}
-
-const NULL: u16 = 0;
-const ETHERNET: u16 = 1;
-const RAW: [u16; 3] = [12, 14, 101];
-const LOOP: u16 = 108;
-const LINUX_SLL: u16 = 113;
-const IPV4: u16 = 228;
-const IPV6: u16 = 229;
-const LINUX_SLL2: u16 = 276;
-
-/// The Ethernet types of VLAN tags: single, nested, and an older value.
-const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-
-/// The maximum number of nested VLAN tags.
-const MAX_TAGS: usize = 8;
-
-/// Returns the payload of `frame`, which was captured on a link of the type `link`.
-pub(crate) fn link_payload(link: u16, frame: &[u8]) -> LinkPayload {
+/// Returns the layer inside the header of the link type `link`, which starts at `start`.
+pub(super) fn next(link: u16, frame: &[u8], start: usize) -> Option<Next> {
+    let at = |layer, distance| Some(Next::At(LayerStart::new(layer, start + distance)));
+    let ethertype_at = |distance| at_ethertype(frame, start + distance);
+    let byte = |distance| frame.get(start + distance).copied();
+    let le16 = |distance| Some(u16::from_le_bytes(bytes_at(frame, start + distance)?));
+    let le32 = |distance| Some(u32::from_le_bytes(bytes_at(frame, start + distance)?));
+    let mac = |distance| bytes_at(frame, start + distance).map(Mac);
     match link {
-        ETHERNET => payload_by_ethertype(frame, 12),
-        LINUX_SLL => payload_by_ethertype(frame, 14),
-        LINUX_SLL2 => match ethertype(frame, 0) {
-            Some(kind) if is_ip(kind) => LinkPayload::Ip(20),
-            Some(kind) if VLAN.contains(&kind) => payload_by_ethertype(frame, 22),
-            Some(_) => LinkPayload::Other,
-            None => LinkPayload::Short,
-        },
-        IPV4 | IPV6 => LinkPayload::Ip(0),
-        link if RAW.contains(&link) => LinkPayload::Ip(0),
-        NULL | LOOP => payload_by_family(frame),
-        _ => LinkPayload::UnknownLink,
-    }
-}
-
-/// Returns the source hardware address of `frame`, if its link type has such addresses.
-pub(crate) fn source_mac(link: u16, frame: &[u8]) -> Option<Mac> {
-    const MAC_LEN: u8 = 6;
-    let offset = match link {
-        ETHERNET => 6,
-        LINUX_SLL if frame.get(4..6) == Some(&[0, MAC_LEN]) => 6,
-        LINUX_SLL2 if frame.get(11) == Some(&MAC_LEN) => 12,
-        _ => return None,
-    };
-    frame.get(offset..)?.first_chunk().copied().map(Mac)
-}
-
-/// Returns the payload according to the Ethernet type at `offset`. VLAN tags are skipped.
-fn payload_by_ethertype(frame: &[u8], mut offset: usize) -> LinkPayload {
-    for _ in 0..=MAX_TAGS {
-        match ethertype(frame, offset) {
-            Some(kind) if is_ip(kind) => return LinkPayload::Ip(offset + 2),
-            Some(kind) if VLAN.contains(&kind) => offset += 4,
-            Some(_) => return LinkPayload::Other,
-            None => return LinkPayload::Short,
+        // The address family, in the byte order of the capturing host.
+        0 | 108 => {
+            let family = le32(0)?;
+            match family.min(family.swap_bytes()) {
+                2 => at(Layer::Ip(4), 4),
+                10 | 24 | 28 | 30 => at(Layer::Ip(6), 4),
+                _ => Some(Next::Unknown),
+            }
         }
+        1 => at(Layer::Ethernet, 0),
+        // IEEE 802.5: a routing field may follow the addresses.
+        6 => {
+            let route = if byte(8)? & 0x80 == 0 { 0 } else { byte(14)? & 0x1f };
+            let step = at(Layer::Llc, 14 + usize::from(route))?;
+            Some(step.with_mac(mac(8)))
+        }
+        10 => Some(at(Layer::Llc, 13)?.with_mac(mac(7))),
+        9 | 50 => at(Layer::Ppp, 0),
+        51 => at(Layer::EtherType(0x8864), 0),
+        // The direction replaces, or precedes, the address of the PPP frame.
+        166 => at(Layer::Ppp, 2),
+        204 => at(Layer::Ppp, 1),
+        12 | 14 | 101 => at(Layer::Ip(0), 0),
+        228 => at(Layer::Ip(4), 0),
+        229 => at(Layer::Ip(6), 0),
+        // Cisco HDLC, also with a direction.
+        104 => ethertype_at(2),
+        205 => ethertype_at(3),
+        105 => at(Layer::Wifi { is_padded: false }, 0),
+        107 => at(Layer::FrameRelay, 0),
+        206 => at(Layer::FrameRelay, 1),
+        109 => at(Layer::Ip(0), 12),
+        113 => {
+            let step = linux_cooked(frame, start + 14, start + 16)?;
+            let has_mac = be16(frame, start + 4) == Some(MAC_LEN.into());
+            Some(step.with_mac(mac(6).filter(|_| has_mac)))
+        }
+        276 => {
+            let step = linux_cooked(frame, start, start + 20)?;
+            Some(step.with_mac(mac(12).filter(|_| byte(11) == Some(MAC_LEN))))
+        }
+        // PF of OpenBSD: the length of the header without its padding.
+        117 => at(Layer::Ip(0), usize::from(byte(0)?).next_multiple_of(4)),
+        119 if bytes_at(frame, start) == Some([0x80, 0x21, 0x10]) => {
+            at(Layer::Wifi { is_padded: false }, be16(frame, start + 6)?.into())
+        }
+        119 => at(Layer::Wifi { is_padded: false }, 144),
+        163 => at(Layer::Wifi { is_padded: false }, be16(frame, start + 6)?.into()),
+        122 => at(Layer::Llc, 16),
+        127 => {
+            let is_padded =
+                radiotap_flags(frame, start).is_some_and(|flags| flags & 0x20 != 0);
+            at(Layer::Wifi { is_padded }, le16(2)?.into())
+        }
+        138 => ethertype_at(16),
+        192 => at(Layer::Link(u16::try_from(le32(4)?).ok()?), le16(2)?.into()),
+        // Endace: extension headers while the highest bit is set, and the type of the record.
+        197 => {
+            let mut len = 16;
+            let mut has_next = byte(8)? & 0x80 != 0;
+            while has_next && len < 80 {
+                has_next = byte(len)? & 0x80 != 0;
+                len += 8;
+            }
+            match byte(8)? & 0x7f {
+                2 | 11 | 16 | 20 => at(Layer::Ethernet, len + 2),
+                22 => at(Layer::Ip(4), len),
+                23 => at(Layer::Ip(6), len),
+                _ => Some(Next::Unknown),
+            }
+        }
+        219 => at(Layer::Mpls, 0),
+        226 => at(Layer::Ip(0), 24),
+        239 => nflog(frame, start),
+        240 => at(Layer::Ethernet, 4),
+        241 => at(Layer::Ethernet, 12),
+        // IP over InfiniBand: the type is followed by two reserved bytes.
+        242 => at(Layer::EtherType(be16(frame, start + 40)?), 44),
+        258 => {
+            let header_len = usize::try_from(le32(0)?).ok()?;
+            at(Layer::Link(u16::try_from(le32(8)?).ok()?), header_len)
+        }
+        // A preamble.
+        274 => at(Layer::Ethernet, 8),
+        // The tags of switches from Broadcom and Marvell, after or before the addresses.
+        281 | 284 => Some(ethertype_at(16)?.with_mac(mac(6))),
+        282 => at(Layer::Ethernet, 4),
+        285 => Some(ethertype_at(20)?.with_mac(mac(6))),
+        _ => Some(Next::Unknown),
     }
-    LinkPayload::Other
 }
 
-/// Returns the payload according to the address family at the start of the frame, a `u32`
-/// in the byte order of the capturing host: IPv4 is always 2, IPv6 is 10, 24, 28 or 30.
-fn payload_by_family(frame: &[u8]) -> LinkPayload {
-    let Some(family) = frame.first_chunk() else { return LinkPayload::Short };
-    let family = u32::from_le_bytes(*family);
-    match family.min(family.swap_bytes()) {
-        2 | 10 | 24 | 28 | 30 => LinkPayload::Ip(4),
-        _ => LinkPayload::Other,
+/// Returns the layer at `contents` of a Linux cooked frame with this protocol field. The
+/// protocol 4 means IEEE 802.2.
+fn linux_cooked(frame: &[u8], protocol: usize, contents: usize) -> Option<Next> {
+    let layer = match be16(frame, protocol)? {
+        4 => Layer::Llc,
+        protocol => Layer::EtherType(protocol),
+    };
+    Some(Next::At(LayerStart::new(layer, contents)))
+}
+
+/// Returns the payload attribute of a message of the Linux netfilter log. The attributes
+/// are in the byte order of the capturing host: in the other one, the type of the first
+/// would be greater than 255.
+fn nflog(frame: &[u8], start: usize) -> Option<Next> {
+    const PAYLOAD: u16 = 9;
+    let version = match frame.get(start)? {
+        2 => 4,
+        10 => 6,
+        _ => 0,
+    };
+    let mut at = start + 4;
+    let is_big_endian = *frame.get(at + 2)? == 0;
+    loop {
+        let [len, kind] =
+            [bytes_at(frame, at)?, bytes_at(frame, at + 2)?].map(|bytes| {
+                if is_big_endian {
+                    u16::from_be_bytes(bytes)
+                } else {
+                    u16::from_le_bytes(bytes)
+                }
+            });
+        if kind == PAYLOAD {
+            return Some(Next::At(LayerStart::new(Layer::Ip(version), at + 4)));
+        }
+        // Each attribute has at least 4 bytes, so the loop ends.
+        at += usize::from(len).max(4).next_multiple_of(4);
     }
 }
 
-fn ethertype(frame: &[u8], offset: usize) -> Option<u16> {
-    frame.get(offset..)?.first_chunk().map(|kind| u16::from_be_bytes(*kind))
-}
-
-fn is_ip(ethertype: u16) -> bool {
-    matches!(ethertype, 0x0800 | 0x86dd)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Creates a frame with `types` after the hardware addresses.
-    fn ethernet(types: &[u8]) -> Vec<u8> {
-        [&[0; 12], types].concat()
+/// Returns the field with the flags of a radiotap header, if it has one.
+fn radiotap_flags(frame: &[u8], start: usize) -> Option<u8> {
+    let word = |at| bytes_at(frame, at).map(u32::from_le_bytes);
+    let present = word(start + 4)?;
+    let mut at = start + 4;
+    // The highest bit means that another word follows.
+    while word(at)? & 1 << 31 != 0 {
+        at += 4;
     }
-
-    #[test]
-    fn vlan_tags_are_skipped() {
-        let ipv4_frame = ethernet(&[0x08, 0x00]);
-        assert_eq!(link_payload(ETHERNET, &ipv4_frame), LinkPayload::Ip(14));
-        let tagged = ethernet(&[0x81, 0x00, 0, 100, 0x86, 0xdd]);
-        assert_eq!(link_payload(ETHERNET, &tagged), LinkPayload::Ip(18));
-        let doubly_tagged =
-            ethernet(&[0x88, 0xa8, 0, 100, 0x81, 0x00, 0, 10, 0x08, 0x00]);
-        assert_eq!(link_payload(ETHERNET, &doubly_tagged), LinkPayload::Ip(22));
-        assert_eq!(
-            link_payload(ETHERNET, &ethernet(&[0x08, 0x06])),
-            LinkPayload::Other
-        );
-        assert_eq!(link_payload(ETHERNET, &doubly_tagged[..20]), LinkPayload::Short);
+    at += 4;
+    // A time of 8 bytes, aligned to them, precedes the flags.
+    if present & 1 != 0 {
+        at = start + (at - start).next_multiple_of(8) + 8;
     }
-
-    #[test]
-    fn source_address_is_read_if_the_link_has_addresses() {
-        let mac =
-            |link, frame: &[u8]| source_mac(link, frame).map(|mac| mac.to_string());
-        // Each byte is its own offset.
-        let frame: Vec<u8> = (0..24).collect();
-        assert_eq!(mac(ETHERNET, &frame).as_deref(), Some("06:07:08:09:0a:0b"));
-        assert_eq!(mac(ETHERNET, &frame[..11]), None);
-        let mut linux_sll_frame = frame.clone();
-        linux_sll_frame[4..6].copy_from_slice(&[0, 6]);
-        assert_eq!(
-            mac(LINUX_SLL, &linux_sll_frame).as_deref(),
-            Some("06:07:08:09:0a:0b")
-        );
-        assert_eq!(mac(LINUX_SLL, &frame), None);
-        linux_sll_frame[11] = 6;
-        assert_eq!(
-            mac(LINUX_SLL2, &linux_sll_frame).as_deref(),
-            Some("0c:0d:0e:0f:10:11")
-        );
-        assert_eq!(mac(RAW[0], &frame), None);
-    }
-
-    #[test]
-    fn number_of_vlan_tags_is_bounded() {
-        let frame = ethernet(&[0x81, 0x00, 0, 0].repeat(100));
-        assert_eq!(link_payload(ETHERNET, &frame), LinkPayload::Other);
-    }
-
-    #[test]
-    fn loopback_family_is_read_in_both_byte_orders() {
-        assert_eq!(link_payload(NULL, &[2, 0, 0, 0]), LinkPayload::Ip(4));
-        assert_eq!(link_payload(LOOP, &[0, 0, 0, 30]), LinkPayload::Ip(4));
-        assert_eq!(link_payload(NULL, &[7, 0, 0, 0]), LinkPayload::Other);
-        assert_eq!(link_payload(147, &[2, 0, 0, 0]), LinkPayload::UnknownLink);
-    }
+    (present & 2 != 0).then(|| frame.get(at).copied())?
 }

@@ -9,8 +9,8 @@ use logtool_core::Timestamp;
 
 use crate::{
     capture::{
-        network::ip::{self, DatagramKey, Fragment, UDP_HEADER},
-        packets::{duplicates, payload},
+        network::ip::{self, DatagramKey, Fragment, UDP, UDP_HEADER},
+        packets::{duplicates, locate, payload},
     },
     packet::DATA_BYTES,
 };
@@ -232,6 +232,12 @@ impl IncompleteDatagram {
     /// Returns whether the datagram may be from a lidar, according to the fragments that
     /// were received.
     fn may_be_from_lidar(&self) -> bool {
+        // A tunnel, or a datagram whose fragment offset is damaged.
+        let has_packet =
+            |(_, bytes): &(u32, Vec<u8>)| !locate::packets(bytes).is_empty();
+        if self.key.protocol != UDP || self.fragments.iter().any(has_packet) {
+            return true;
+        }
         let first = self.fragments.iter().find(|(offset, _)| *offset == 0);
         let header =
             first.and_then(|(_, bytes)| ip::declared_udp(bytes, 0..bytes.len()));
@@ -272,7 +278,8 @@ mod tests {
 
     fn fragment(id: u32, offset: u32, has_next: bool) -> Fragment {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let key = DatagramKey { source: address, destination: address, id };
+        let key =
+            DatagramKey { source: address, destination: address, protocol: UDP, id };
         Fragment { key, offset, has_next, bytes: 0..0 }
     }
 

@@ -21,8 +21,8 @@ pub(crate) enum Payload {
     Data,
     /// A position packet.
     Position,
-    /// A data packet with unknown flags: in at most half of the blocks, or in any of a payload
-    /// with the port of data packets.
+    /// A data packet with unknown flags: in at most half of the blocks, in those of a payload
+    /// with the port of data packets, or all of them 0.
     Corrupted,
     /// A payload with the length of a data packet, unknown flags and another port.
     WrongFlags,
@@ -46,11 +46,14 @@ pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
         return Payload::Zeros;
     }
     if let Some(firings) = Firings::new(bytes) {
-        let valid_flags =
-            firings.flags().into_iter().filter_map(Bank::from_flag).count();
+        let flags = firings.flags();
+        let valid_flags = flags.into_iter().filter_map(Bank::from_flag).count();
+        let empty_flags = flags.into_iter().filter(|flag| *flag == 0).count();
+        // Zeros may have replaced most blocks of a packet.
+        let is_emptied = valid_flags > 0 && valid_flags + empty_flags == BLOCKS;
         return if is_data(firings) {
             Payload::Data
-        } else if valid_flags >= BLOCKS / 2 {
+        } else if valid_flags >= BLOCKS / 2 || is_emptied {
             Payload::Corrupted
         } else {
             let unknown =
@@ -97,19 +100,6 @@ pub(crate) fn may_be_lidar_packet(ports: [u16; 2], len: usize, bytes: &[u8]) -> 
         }
         _ => false,
     }
-}
-
-/// The offsets at which a data packet may start in a frame or in a pcapng block: after
-/// the headers of any link, of IP and of UDP. The headers have even lengths.
-const PACKET_OFFSETS: std::ops::RangeInclusive<usize> = 8..=160;
-
-/// Returns whether `bytes`, a frame or a pcapng block, contains a data packet, whatever the
-/// headers before it.
-pub(crate) fn contains_data_packet(bytes: &[u8]) -> bool {
-    PACKET_OFFSETS.step_by(2).any(|start| {
-        let packet = bytes.get(start..start.saturating_add(DATA_BYTES));
-        packet.and_then(Firings::new).is_some_and(is_data)
-    })
 }
 
 /// Returns whether the first block has a known flag, and each other block has a known flag
@@ -160,15 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn data_packet_is_found_after_unknown_headers() {
-        let frame = |packet: &[u8]| [&[0; 42], packet, &[0; 4]].concat();
-        assert!(contains_data_packet(&frame(&packet())));
-        assert!(!contains_data_packet(&frame(&packet()[..1_100])));
-        assert!(!contains_data_packet(&[0xff; 1_500]));
-    }
-
-    #[test]
     fn first_block_must_not_be_empty() {
+        let mut zeroed = packet();
+        zeroed[..1_100].fill(0);
+        assert_eq!(classify([9, 9], &zeroed), Payload::Corrupted);
         let mut dual = packet();
         dual[800..1200].fill(0);
         assert_eq!(classify([0, 0], &dual), Payload::Data);

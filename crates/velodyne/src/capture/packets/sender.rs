@@ -8,7 +8,7 @@ use std::{
 use logtool_core::Topic;
 use serde::{Deserialize, Serialize};
 
-use crate::{capture::network::link::Mac, lidar::ClockState};
+use crate::{capture::network::layer::Mac, lidar::ClockState};
 
 /// The sender of packets of one type, and their destination port. Each is a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

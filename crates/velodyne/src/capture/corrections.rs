@@ -1,0 +1,275 @@
+//! Corrections that only a whole capture shows: which senders never have correct header
+//! checksums, and which senders do not exist, but are another one with a wrong bit.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    anomaly::Anomaly,
+    capture::{
+        codes,
+        packets::sender::{Device, Sender},
+    },
+};
+
+/// The minimum number of packets of a sender to which single packets are counted.
+const MIN_PACKETS: u64 = 3;
+
+/// The maximum number of devices with wrong header checksums that are counted.
+const MAX_DEVICES: usize = 256;
+
+/// The corrections of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Corrections {
+    /// The devices whose IPv4 header checksums are not verified.
+    unverified: Vec<Device>,
+    replaced: Vec<ReplacedSender>,
+}
+
+/// A sender whose packets are those of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ReplacedSender {
+    sender: Sender,
+    by: Sender,
+    packets: u64,
+}
+
+/// The number of packets with wrong header checksums of each device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WrongHeaders(Vec<(Device, u64)>);
+
+impl WrongHeaders {
+    /// Counts a packet from `device`.
+    pub(crate) fn count(&mut self, device: Device) {
+        if let Some((_, count)) = self.0.iter_mut().find(|(other, _)| *other == device)
+        {
+            *count += 1;
+        } else if self.0.len() < MAX_DEVICES {
+            self.0.push((device, 1));
+        }
+    }
+}
+
+impl Corrections {
+    /// Determines the corrections from the number of sound packets of each sender, and from
+    /// the packets with wrong header checksums.
+    pub(crate) fn new(senders: &[(Sender, u64)], wrong: &WrongHeaders) -> Self {
+        let is_unverified = |(device, wrong): &&(Device, u64)| {
+            let sound: u64 = senders
+                .iter()
+                .filter(|(sender, _)| sender.device == *device)
+                .map(|(_, packets)| packets)
+                .sum();
+            // An address with a wrong bit, or without any, is damage each time.
+            let is_damaged = device.address.is_unspecified()
+                || senders
+                    .iter()
+                    .any(|(sender, _)| is_one_bit_apart(sender.device, *device));
+            *wrong >= 2 && *wrong > sound && !is_damaged
+        };
+        let unverified =
+            wrong.0.iter().filter(is_unverified).map(|(device, _)| *device);
+        let replaced = senders.iter().filter_map(|(sender, packets)| {
+            let by = without_address(*sender, senders)
+                .or_else(|| damaged(*sender, *packets, senders))?;
+            Some(ReplacedSender { sender: *sender, by, packets: *packets })
+        });
+        Self { unverified: unverified.collect(), replaced: replaced.collect() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unverified.is_empty() && self.replaced.is_empty()
+    }
+
+    /// Returns whether the header checksums of packets from `device` are verified.
+    pub(crate) fn verifies_headers(&self, device: Device) -> bool {
+        !self.unverified.contains(&device)
+    }
+
+    /// Adds the corrections to `anomalies`.
+    pub(crate) fn add_anomalies(&self, anomalies: &mut Vec<Anomaly>) {
+        if !self.unverified.is_empty() {
+            let text = "most IPv4 header checksums of a sender are wrong, as on the computer \
+                        that sends the packets: they are not verified";
+            anomalies.push(Anomaly::new(&codes::CHECKSUMS, text));
+        }
+        for ReplacedSender { sender, by, packets } in &self.replaced {
+            let packets = match packets {
+                1 => "1 packet is".to_owned(),
+                packets => format!("{packets} packets are"),
+            };
+            let cause = if sender.device.address.is_unspecified() {
+                "although their headers cannot be read"
+            } else {
+                "although a bit or zeros differ in its addresses or its port"
+            };
+            let address = by.device.address;
+            let text = format!("{packets} counted to the lidar at {address}, {cause}");
+            anomalies.push(Anomaly::new(&codes::SENDER, text));
+        }
+    }
+
+    /// Returns the real sender of a packet that seems to be from `sender`.
+    pub(crate) fn sender(&self, sender: Sender) -> Sender {
+        let mut replaced = self.replaced.iter();
+        let found = replaced.find(|replaced| replaced.sender == sender);
+        found.map_or(sender, |replaced| replaced.by)
+    }
+}
+
+/// Returns the sender of packets whose headers have no address, if the capture has packets
+/// of a single lidar besides.
+fn without_address(sender: Sender, senders: &[(Sender, u64)]) -> Option<Sender> {
+    if !sender.device.address.is_unspecified() {
+        return None;
+    }
+    let mut devices: Vec<Device> = Vec::new();
+    for (other, _) in senders {
+        let device = other.device;
+        if !device.address.is_unspecified() && !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    let &[device] = &devices[..] else { return None };
+    let of_device = |(other, _): &&(Sender, u64)| {
+        other.device == device && other.is_position == sender.is_position
+    };
+    let port =
+        senders.iter().find(of_device).map_or(sender.port, |(other, _)| other.port);
+    Some(Sender { device, port, ..sender })
+}
+
+/// Returns the sender of several packets from which `sender`, which sent a single packet,
+/// differs in one bit or in zeros: one of its addresses or its port is damaged.
+fn damaged(sender: Sender, packets: u64, senders: &[(Sender, u64)]) -> Option<Sender> {
+    if packets != 1 {
+        return None;
+    }
+    let candidates = senders.iter().filter(|(_, packets)| *packets >= MIN_PACKETS);
+    candidates.map(|(other, _)| *other).find_map(|other| {
+        let has_same_type = sender.is_position == other.is_position;
+        let ports = if has_same_type { [sender.port, other.port] } else { [0; 2] };
+        let is_damaged = sender.device != other.device || ports[0] != ports[1];
+        let [first, second] = [(sender, ports[0]), (other, ports[1])]
+            .map(|(sender, port)| identity(sender.device, port));
+        let is_similar = sender.device.interface == other.device.interface
+            && sender.device.mac.is_some() == other.device.mac.is_some()
+            && (distance(&first, &second) == Some(1) || is_zeroed(&first, &second));
+        let port = if has_same_type { other.port } else { sender.port };
+        (is_damaged && is_similar).then_some(Sender {
+            device: other.device,
+            port,
+            ..sender
+        })
+    })
+}
+
+/// Returns the bytes that identify the packets from `device` to `port`.
+fn identity(device: Device, port: u16) -> Vec<u8> {
+    let address = match device.address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let mac = device.mac.map_or([0; 6], |mac| mac.0);
+    [&mac[..], &address, &port.to_be_bytes()].concat()
+}
+
+fn is_one_bit_apart(first: Device, second: Device) -> bool {
+    first.interface == second.interface
+        && first.mac.is_some() == second.mac.is_some()
+        && distance(&identity(first, 0), &identity(second, 0)) == Some(1)
+}
+
+/// Returns the number of bits in which two identities differ.
+fn distance(first: &[u8], second: &[u8]) -> Option<u32> {
+    let bits = first.iter().zip(second).map(|(a, b)| (a ^ b).count_ones());
+    (first.len() == second.len()).then(|| bits.sum())
+}
+
+/// Returns whether `first` is `second`, except that bytes are 0.
+fn is_zeroed(first: &[u8], second: &[u8]) -> bool {
+    let mut bytes = first.iter().zip(second);
+    first.len() == second.len() && bytes.all(|(a, b)| a == b || *a == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::capture::network::layer::Mac;
+
+    fn sender(mac: Option<u8>, address: [u8; 4], port: u16) -> Sender {
+        let device = Device {
+            interface: 0,
+            mac: mac.map(|last| Mac([0x60, 0x76, 0x88, 0, 0, last])),
+            address: IpAddr::V4(Ipv4Addr::from(address)),
+        };
+        Sender { device, port, is_position: false }
+    }
+
+    const ADDRESS: [u8; 4] = [192, 168, 1, 201];
+
+    fn replaced(other: Sender, packets: u64) -> Sender {
+        let lidar = sender(Some(1), ADDRESS, 2368);
+        let senders = [(lidar, 20), (other, packets)];
+        Corrections::new(&senders, &WrongHeaders::default()).sender(other)
+    }
+
+    #[test]
+    fn single_packet_with_a_wrong_bit_is_from_the_similar_sender() {
+        let lidar = sender(Some(1), ADDRESS, 2368);
+        for other in [
+            sender(Some(3), ADDRESS, 2368),
+            sender(Some(1), [192, 168, 1, 200], 2368),
+            sender(Some(1), ADDRESS, 2369),
+            // Zeros.
+            sender(Some(0), ADDRESS, 2368),
+            sender(Some(0), [0, 0, 1, 201], 2368),
+        ] {
+            assert_eq!(replaced(other, 1), lidar);
+            assert_eq!(replaced(other, 2), other);
+        }
+        for other in [sender(Some(2), ADDRESS, 2368), sender(Some(3), ADDRESS, 2369)] {
+            assert_eq!(replaced(other, 1), other);
+        }
+        let position =
+            |mac| Sender { is_position: true, ..sender(Some(mac), ADDRESS, 8308) };
+        assert_eq!(replaced(position(3), 1), position(1));
+        assert_eq!(replaced(position(2), 1), position(2));
+    }
+
+    #[test]
+    fn packets_without_an_address_are_from_the_only_lidar() {
+        let unknown = sender(None, [0; 4], 2368);
+        let lidar = sender(Some(1), ADDRESS, 2370);
+        assert_eq!(replaced(unknown, 9).device, lidar.device);
+        let second = sender(Some(2), ADDRESS, 2368);
+        let senders = [(lidar, 9), (second, 9), (unknown, 9)];
+        let corrections = Corrections::new(&senders, &WrongHeaders::default());
+        assert_eq!(corrections.sender(unknown), unknown);
+    }
+
+    #[test]
+    fn headers_of_a_device_are_not_verified_if_most_are_wrong() {
+        let lidar = sender(Some(1), ADDRESS, 2368);
+        let verifies = |sound: u64, wrong: Sender, count| {
+            let mut wrong_headers = WrongHeaders::default();
+            for _ in 0..count {
+                wrong_headers.count(wrong.device);
+            }
+            let corrections = Corrections::new(&[(lidar, sound)], &wrong_headers);
+            corrections.verifies_headers(wrong.device)
+        };
+        assert!(verifies(9, lidar, 9));
+        assert!(!verifies(9, lidar, 10));
+        assert!(verifies(0, lidar, 1));
+        // Another sender, unless it is the first one with a wrong bit, or without an address.
+        let with_address = |address| sender(Some(1), address, 2368);
+        assert!(!verifies(9, with_address([192, 168, 1, 7]), 2));
+        assert!(verifies(9, with_address([192, 168, 1, 7]), 1));
+        assert!(verifies(9, with_address([192, 168, 1, 200]), 2));
+        assert!(verifies(9, with_address([0; 4]), 2));
+    }
+}

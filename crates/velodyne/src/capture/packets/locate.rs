@@ -1,0 +1,191 @@
+//! Finds packets of lidars in bytes whose layers are unknown or damaged.
+
+use std::{net::IpAddr, ops::Range};
+
+use crate::{
+    capture::{
+        network::ip::{self, IpPacket, UDP_HEADER},
+        packets::{
+            payload::{self, POSITION_BYTES},
+            ports::{DATA_PORT, POSITION_PORT},
+        },
+    },
+    packet::{BLOCK_BYTES, Bank, DATA_BYTES, Firings},
+};
+
+/// The number of bytes at the start of a frame that are searched. The headers of all layers
+/// that we know are shorter.
+const SEARCHED_BYTES: usize = 1024;
+
+/// A packet of a lidar in a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LocatedPacket {
+    pub(crate) is_position: bool,
+    /// The position of the packet in the frame.
+    pub(crate) payload: Range<usize>,
+    /// The destination port, or the default port if there is no UDP header before the packet.
+    pub(crate) port: u16,
+    /// The source address and the start of the IP packet, if there is a sound IP header
+    /// before that of UDP.
+    pub(crate) ip: Option<(IpAddr, usize)>,
+}
+
+/// Returns the packets of lidars in `bytes`, at most two.
+pub(crate) fn packets(bytes: &[u8]) -> Vec<LocatedPacket> {
+    let mut packets = Vec::new();
+    let mut start = 0;
+    while packets.len() < 2
+        && let Some((is_position, at)) = next_packet(bytes, start)
+    {
+        let len = if is_position { POSITION_BYTES } else { DATA_BYTES };
+        let payload = at..at + len;
+        start = payload.end;
+        let udp = at.checked_sub(UDP_HEADER).filter(|udp| {
+            let declared = ip::declared_udp(bytes, *udp..payload.end);
+            declared.is_some_and(|(_, declared_len, _)| declared_len == len)
+        });
+        let declared = udp.and_then(|udp| ip::declared_udp(bytes, udp..payload.end));
+        let default = if is_position { POSITION_PORT } else { DATA_PORT };
+        let port = declared.map_or(default, |([_, destination], ..)| destination);
+        let ip = udp.and_then(|udp| ip_header(bytes, udp));
+        packets.push(LocatedPacket { is_position, payload, port, ip });
+    }
+    packets
+}
+
+/// Returns the start of an IPv4 packet with a fragment of a datagram in `bytes`. Its header
+/// has a correct checksum.
+pub(crate) fn fragment(bytes: &[u8]) -> Option<usize> {
+    (0..bytes.len().min(SEARCHED_BYTES)).find(|start| {
+        bytes.get(*start) == Some(&0x45)
+            && bytes.get(start + 10..start + 12) != Some(&[0, 0])
+            && !ip::has_wrong_header_checksum(bytes, *start)
+            && matches!(ip::parse_packet(bytes, *start, 4), IpPacket::Fragment(_))
+    })
+}
+
+/// Returns the position of the next packet from `start` on, and whether it is a position
+/// packet.
+fn next_packet(bytes: &[u8], start: usize) -> Option<(bool, usize)> {
+    let end = bytes.len().min(start.saturating_add(SEARCHED_BYTES));
+    (start..end).find_map(|at| {
+        let candidate = bytes.get(at..)?;
+        if is_data(candidate) {
+            Some((false, at))
+        } else if is_position(bytes, at) {
+            Some((true, at))
+        } else {
+            None
+        }
+    })
+}
+
+/// Returns whether `bytes` starts with a data packet.
+fn is_data(bytes: &[u8]) -> bool {
+    let has_flag = |at: usize| {
+        let flag = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        flag.is_some_and(|flag| Bank::from_flag(u16::from_le_bytes(*flag)).is_some())
+    };
+    // Most positions are excluded by the first flag. A packet always has several blocks.
+    has_flag(0)
+        && (1..4).any(|block| has_flag(block * BLOCK_BYTES))
+        && bytes.get(..DATA_BYTES).and_then(Firings::new).is_some_and(payload::is_data)
+}
+
+/// Returns whether a position packet is at `at` of `bytes`, after a UDP header that declares
+/// its length and its port, or its sentence.
+fn is_position(bytes: &[u8], at: usize) -> bool {
+    const UDP_LEN: [u8; 2] = ((UDP_HEADER + POSITION_BYTES) as u16).to_be_bytes();
+    let Some(udp) = at.checked_sub(UDP_HEADER) else { return false };
+    if bytes.get(udp + 4..udp + 6) != Some(&UDP_LEN) {
+        return false;
+    }
+    let Some((ports, len, rest)) = ip::declared_udp(bytes, udp..bytes.len()) else {
+        return false;
+    };
+    let Some(payload) = rest.get(..POSITION_BYTES) else { return false };
+    payload.iter().any(|byte| *byte != 0)
+        && payload::may_be_lidar_packet(ports, len, payload)
+}
+
+/// Returns the source address and the start of the sound IP header that ends at `udp`.
+fn ip_header(bytes: &[u8], udp: usize) -> Option<(IpAddr, usize)> {
+    let v4 = (20..=60).step_by(4).map(|len| (4, len));
+    v4.chain([(6, 40)]).find_map(|(version, len)| {
+        let start = udp.checked_sub(len)?;
+        if ip::has_wrong_header_checksum(bytes, start) {
+            return None;
+        }
+        match ip::parse_packet(bytes, start, version) {
+            IpPacket::Udp { source, bytes: contents, .. } if contents.start == udp => {
+                ip::parse_datagram(bytes, contents)?;
+                Some((source, start))
+            }
+            _ => None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::capture::network::frame_writer;
+
+    fn data_packet() -> [u8; DATA_BYTES] {
+        let mut bytes = [0; DATA_BYTES];
+        let blocks = bytes.chunks_exact_mut(BLOCK_BYTES);
+        blocks.for_each(|block| block[..2].copy_from_slice(&[0xff, 0xee]));
+        bytes
+    }
+
+    #[test]
+    fn data_packet_is_found_after_unknown_headers() {
+        for header_len in [0, 42, 77, 900] {
+            let frame = [&vec![7; header_len], &data_packet()[..], &[0; 4]].concat();
+            let found = packets(&frame);
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].payload, header_len..header_len + DATA_BYTES);
+            assert_eq!((found[0].port, found[0].ip), (DATA_PORT, None));
+        }
+        let cut = [&[7; 42], &data_packet()[..1_100], &[0; 4]].concat();
+        assert_eq!(packets(&cut), []);
+        assert_eq!(packets(&[0xff; 1_500]), []);
+        assert_eq!(packets(&[0; 1_500]), []);
+    }
+
+    #[test]
+    fn address_is_that_of_a_sound_header() {
+        let address = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
+        let sender = (frame_writer::DEFAULT_MAC, address, 2370);
+        let mut frame = vec![9; 5];
+        frame_writer::append_frame(&mut frame, sender, 0, &data_packet());
+        let found = packets(&frame);
+        assert_eq!((found[0].port, found[0].ip), (2370, Some((address, 19))));
+        // A wrong checksum.
+        frame[19 + 12] ^= 1;
+        assert_eq!(packets(&frame)[0].ip, None);
+    }
+
+    #[test]
+    fn position_packet_is_found_by_its_port() {
+        let mut packet = [0; POSITION_BYTES];
+        packet[198] = 1;
+        let mut frame = vec![9; 5];
+        let sender =
+            |port| (frame_writer::DEFAULT_MAC, frame_writer::FACTORY_ADDRESS, port);
+        frame_writer::append_frame(&mut frame, sender(8308), 0, &packet);
+        let found = packets(&frame);
+        assert!(found.len() == 1 && found[0].is_position, "{found:?}");
+        let mut other = Vec::new();
+        frame_writer::append_frame(&mut other, sender(8309), 0, &packet);
+        assert_eq!(packets(&other), []);
+    }
+
+    #[test]
+    fn two_packets_in_a_frame_are_found() {
+        let frame = [&data_packet()[..], &[0; 3], &data_packet()].concat();
+        assert_eq!(packets(&frame).len(), 2);
+    }
+}

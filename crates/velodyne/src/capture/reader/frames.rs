@@ -1,0 +1,427 @@
+//! Classifies frames: follows their layers and tunnels to a packet of a lidar.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    ops::Range,
+};
+
+use crate::{
+    capture::{
+        item::Frame,
+        network::{
+            ip::{self, DatagramKey, Fragment, IpPacket, UDP, UDP_HEADER},
+            layer::{Layer, LayerStart, Mac},
+            layers::Followed,
+            link_names, tunnels, udp_checksum,
+        },
+        packets::{
+            locate::{self, LocatedPacket},
+            payload::{self, POSITION_BYTES, Payload},
+            sender::{Device, Sender},
+        },
+        reader::{ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason},
+    },
+    packet::DATA_BYTES,
+};
+
+/// The maximum number of IP packets in each other.
+const MAX_IP_PACKETS: usize = 8;
+
+/// The IP protocols whose contents are not layers.
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const ICMP_V6: u8 = 58;
+
+/// A frame with the range of its item in the file.
+pub(super) struct FrameInFile<'f> {
+    pub(super) frame: &'f Frame,
+    pub(super) range: Range<u64>,
+}
+
+/// An IP packet whose contents are examined.
+#[derive(Clone, Copy)]
+struct IpHeader {
+    source: IpAddr,
+    destination: IpAddr,
+    identification: u32,
+    /// The hardware address of the layers before it.
+    mac: Option<Mac>,
+}
+
+/// The result of a datagram: a classification, or a layer in it.
+enum InDatagram {
+    Content(ItemContent),
+    Layer(LayerStart),
+}
+
+impl ItemReader {
+    /// Classifies the frame whose captured bytes are `bytes`. The range of a packet is that
+    /// in these bytes.
+    pub(super) fn classify_frame(
+        &mut self,
+        frame: &FrameInFile<'_>,
+        bytes: &[u8],
+    ) -> ItemContent {
+        let first = LayerStart::new(Layer::Link(frame.frame.link), 0);
+        self.follow(frame, bytes, first, None, 0)
+    }
+
+    /// Follows the layers from `layer` on. `bytes` are those of the frame or of a reassembled
+    /// packet. `address` is the source of the IP packet around them, and `depth` the number of
+    /// IP packets.
+    fn follow(
+        &mut self,
+        frame: &FrameInFile<'_>,
+        bytes: &[u8],
+        mut layer: LayerStart,
+        mut address: Option<IpAddr>,
+        depth: usize,
+    ) -> ItemContent {
+        for depth in depth..MAX_IP_PACKETS {
+            let outer_mac = layer.mac.take();
+            let version = match layer.follow(bytes) {
+                Followed::Ip(version) => version,
+                Followed::Unknown => {
+                    layer.mac = layer.mac.or(outer_mac);
+                    let otherwise = unknown_layer(&layer, bytes, frame.frame);
+                    return self.search(
+                        frame,
+                        bytes,
+                        (layer, address, depth),
+                        otherwise,
+                    );
+                }
+                Followed::Short => {
+                    layer.mac = layer.mac.or(outer_mac);
+                    let otherwise = incomplete_frame(frame.frame);
+                    return self.search(
+                        frame,
+                        bytes,
+                        (layer, address, depth),
+                        otherwise,
+                    );
+                }
+            };
+            let packet = ip::parse_packet(bytes, layer.start, version);
+            if ip::has_wrong_header_checksum(bytes, layer.start)
+                && let Some(content) =
+                    self.wrong_header(frame.frame, bytes, &layer, &packet)
+            {
+                return content;
+            }
+            layer = match packet {
+                IpPacket::Udp { source, destination, bytes: udp } => {
+                    let identification = ip::identification(bytes, layer.start);
+                    let header = IpHeader {
+                        source,
+                        destination,
+                        identification,
+                        mac: layer.mac,
+                    };
+                    match self.classify_datagram(frame, bytes, udp, header, depth) {
+                        InDatagram::Content(content) => return content,
+                        InDatagram::Layer(next) => {
+                            address = Some(source);
+                            next
+                        }
+                    }
+                }
+                IpPacket::Fragment(fragment) => {
+                    return self
+                        .add_fragment(frame, bytes, &fragment, layer.mac, depth);
+                }
+                IpPacket::Other { source, protocol, start } => {
+                    address = Some(source);
+                    LayerStart { layer: Layer::IpProtocol(protocol), start, ..layer }
+                }
+                IpPacket::Broken => {
+                    return incomplete_or(RejectReason::Broken, frame.frame);
+                }
+                IpPacket::Short => return incomplete_frame(frame.frame),
+            };
+        }
+        ItemContent::Rejected(RejectReason::OtherProtocol)
+    }
+
+    /// Classifies the UDP packet at `udp` of `bytes`.
+    fn classify_datagram(
+        &mut self,
+        frame: &FrameInFile<'_>,
+        bytes: &[u8],
+        udp: Range<usize>,
+        header: IpHeader,
+        depth: usize,
+    ) -> InDatagram {
+        let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
+            return InDatagram::Content(impossible_length(frame.frame, bytes, udp));
+        };
+        let IpHeader { source, destination, identification, mac } = header;
+        let ports = [datagram.source_port, datagram.destination_port];
+        let port = datagram.destination_port;
+        let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
+        let layer = LayerStart {
+            layer: Layer::UdpPort(port),
+            start: datagram.payload.start,
+            mac,
+        };
+        let is_packet_len = matches!(payload.len(), DATA_BYTES | POSITION_BYTES);
+        if tunnels::is_port(port) && !is_packet_len {
+            return InDatagram::Layer(layer);
+        }
+        let class = payload::classify(ports, payload);
+        let is_position = class == Payload::Position;
+        let reason = match class {
+            Payload::Data
+            | Payload::Position
+            | Payload::Corrupted
+            | Payload::WrongFlags
+                if self.verifies_checksums
+                    && udp_checksum::is_correct(
+                        bytes.get(udp.clone()).unwrap_or_default(),
+                        [source, destination],
+                    ) == Some(false) =>
+            {
+                RejectReason::Checksum
+            }
+            Payload::Data | Payload::Position => {
+                let device =
+                    Device { interface: frame.frame.interface, mac, address: source };
+                return InDatagram::Content(ItemContent::Packet(LidarPacket {
+                    sender: Sender { device, port, is_position },
+                    time: frame.frame.time,
+                    identification,
+                    bytes: PacketBytes::InItem(datagram.payload),
+                    unknown_layer: None,
+                }));
+            }
+            Payload::Corrupted => RejectReason::Corrupted,
+            Payload::Zeros => RejectReason::Zeros,
+            Payload::WrongFlags => RejectReason::WrongFlags,
+            // The IP header may declare the length of a packet where that of UDP is wrong.
+            Payload::OtherLidar(_) | Payload::Other
+                if is_packet_with_wrong_length(bytes, &udp, payload.len()) =>
+            {
+                RejectReason::Broken
+            }
+            Payload::OtherLidar(manufacturer) => RejectReason::OtherLidar(manufacturer),
+            Payload::Other => {
+                let otherwise = ItemContent::Rejected(RejectReason::OtherDatagram);
+                let place = (layer, Some(source), depth);
+                return InDatagram::Content(
+                    self.search(frame, bytes, place, otherwise),
+                );
+            }
+        };
+        InDatagram::Content(match reason {
+            RejectReason::WrongFlags | RejectReason::OtherLidar(_) => {
+                ItemContent::Rejected(reason)
+            }
+            _ => ItemContent::Lost(reason),
+        })
+    }
+
+    /// Adds a fragment, and classifies the packet that it completes.
+    fn add_fragment(
+        &mut self,
+        frame: &FrameInFile<'_>,
+        bytes: &[u8],
+        fragment: &Fragment,
+        mac: Option<Mac>,
+        depth: usize,
+    ) -> ItemContent {
+        let fragment_bytes = bytes.get(fragment.bytes.clone()).unwrap_or_default();
+        let interface_and_time = (frame.frame.interface, frame.frame.time);
+        let Some(whole) = self.reassembler.push(
+            frame.range.clone(),
+            interface_and_time,
+            fragment,
+            fragment_bytes,
+        ) else {
+            return ItemContent::Fragment;
+        };
+        let DatagramKey { source, destination, protocol, id } = fragment.key;
+        let layer = match protocol {
+            UDP => {
+                let header = IpHeader { source, destination, identification: id, mac };
+                let range = 0..whole.bytes.len();
+                self.classify_datagram(frame, &whole.bytes, range, header, depth)
+            }
+            _ => {
+                let layer = Layer::IpProtocol(protocol);
+                InDatagram::Layer(LayerStart { layer, start: 0, mac })
+            }
+        };
+        let mut content = match layer {
+            InDatagram::Content(content) => content,
+            InDatagram::Layer(layer) => {
+                self.follow(frame, &whole.bytes, layer, Some(source), depth + 1)
+            }
+        };
+        match &mut content {
+            ItemContent::Packet(packet) => {
+                if let PacketBytes::InItem(range) = &packet.bytes {
+                    let payload = whole.bytes.get(range.clone()).unwrap_or_default();
+                    packet.bytes = PacketBytes::Reassembled(payload.to_vec());
+                }
+            }
+            ItemContent::Lost(_) | ItemContent::WrongHeader(_) => {
+                self.reassembler.record_lost_datagram(whole.frames)
+            }
+            _ => {}
+        }
+        content
+    }
+
+    /// Searches `bytes` for a packet of a lidar, because the contents of this layer are
+    /// unknown. Returns `otherwise` if there is none.
+    fn search(
+        &mut self,
+        frame: &FrameInFile<'_>,
+        bytes: &[u8],
+        (layer, address, depth): (LayerStart, Option<IpAddr>, usize),
+        otherwise: ItemContent,
+    ) -> ItemContent {
+        match &locate::packets(bytes)[..] {
+            // Errors of ICMP quote packets, and a stream may be the transfer of a log.
+            [packet]
+                if !matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6))
+                    || packet.payload.start == layer.start + UDP_HEADER =>
+            {
+                let LocatedPacket { is_position, payload, port, ip } = packet.clone();
+                // The hardware address is not that of a packet in a tunnel.
+                let mac = layer.mac.filter(|_| address.is_none() || ip.is_none());
+                let address = ip.map(|(address, _)| address).or(address);
+                let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+                let device = Device { interface: frame.frame.interface, mac, address };
+                let identification =
+                    ip.map_or(0, |(_, start)| ip::identification(bytes, start));
+                ItemContent::Packet(LidarPacket {
+                    sender: Sender { device, port, is_position },
+                    time: frame.frame.time,
+                    identification,
+                    bytes: PacketBytes::InItem(payload),
+                    unknown_layer: Some(layer.layer),
+                })
+            }
+            [] => match locate::fragment(bytes).filter(|start| *start > layer.start) {
+                Some(start) => {
+                    let layer = LayerStart::new(Layer::Ip(4), start);
+                    self.follow(frame, bytes, layer, address, depth + 1)
+                }
+                None => otherwise,
+            },
+            [_] if layer.layer != Layer::IpProtocol(TCP) => otherwise,
+            _ => ItemContent::Lost(RejectReason::Hidden),
+        }
+    }
+
+    /// Classifies a frame whose IP header at `layer` has a wrong checksum. Returns `None` if
+    /// it is not from a lidar, or if such headers are not verified.
+    fn wrong_header(
+        &self,
+        frame: &Frame,
+        bytes: &[u8],
+        layer: &LayerStart,
+        packet: &IpPacket,
+    ) -> Option<ItemContent> {
+        let source = match packet {
+            IpPacket::Udp { source, .. } | IpPacket::Other { source, .. } => *source,
+            IpPacket::Fragment(fragment) => fragment.key.source,
+            IpPacket::Broken | IpPacket::Short => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        };
+        let device =
+            Device { interface: frame.interface, mac: layer.mac, address: source };
+        let is_of_lidar = || match packet {
+            IpPacket::Udp { bytes: udp, .. } => {
+                match ip::parse_datagram(bytes, udp.clone()) {
+                    Some(datagram) => {
+                        let ports = [datagram.source_port, datagram.destination_port];
+                        let payload = bytes.get(datagram.payload).unwrap_or_default();
+                        let class = payload::classify(ports, payload);
+                        !matches!(class, Payload::Other | Payload::OtherLidar(_))
+                    }
+                    None => frame.len >= payload::MIN_FRAME_BYTES,
+                }
+            }
+            IpPacket::Fragment(fragment) => fragment.key.protocol == UDP,
+            _ => false,
+        };
+        let is_damaged = self.corrections.verifies_headers(device)
+            && (is_of_lidar() || !locate::packets(bytes).is_empty());
+        is_damaged.then(|| ItemContent::WrongHeader(device))
+    }
+}
+
+/// Classifies a frame whose layer is unknown and in which no packet is found.
+fn unknown_layer(layer: &LayerStart, bytes: &[u8], frame: &Frame) -> ItemContent {
+    let has_zeros = || {
+        let contents = bytes.get(layer.start..).and_then(<[u8]>::first_chunk);
+        contents == Some(&[0; 8])
+    };
+    match layer.layer {
+        Layer::Link(link) if !link_names::has_no_ip(link) => {
+            ItemContent::Lost(RejectReason::UnknownLink(link))
+        }
+        // The numbers of these layers are 0 where a sector of a disk was lost.
+        Layer::Llc | Layer::PppProtocol(0) | Layer::IpProtocol(0)
+            if has_zeros() && frame.len >= payload::MIN_FRAME_BYTES =>
+        {
+            ItemContent::Lost(RejectReason::Zeros)
+        }
+        _ => ItemContent::Rejected(RejectReason::OtherProtocol),
+    }
+}
+
+/// Returns the reason why a frame ends too early: it was truncated by the snapshot length or
+/// is malformed.
+fn truncation_reason(frame: &Frame) -> RejectReason {
+    if frame.is_truncated() { RejectReason::Short } else { RejectReason::Broken }
+}
+
+/// Classifies a frame that ends before it can be determined whether it is from a lidar.
+fn incomplete_frame(frame: &Frame) -> ItemContent {
+    incomplete_or(truncation_reason(frame), frame)
+}
+
+/// Classifies a frame whose headers are malformed for this `reason`. It is lost if it was
+/// long enough for a packet of a lidar.
+fn incomplete_or(reason: RejectReason, frame: &Frame) -> ItemContent {
+    if frame.len >= payload::MIN_FRAME_BYTES {
+        ItemContent::Lost(reason)
+    } else {
+        ItemContent::Rejected(RejectReason::OtherProtocol)
+    }
+}
+
+/// Classifies a frame with the UDP packet at `udp` of `bytes`, whose length is impossible:
+/// it is less than that of its header, or greater than that of its bytes.
+fn impossible_length(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
+    let contents = udp.len().saturating_sub(UDP_HEADER);
+    match ip::declared_udp(bytes, udp) {
+        Some((ports, len, payload))
+            if payload::may_be_lidar_packet(ports, len, payload) =>
+        {
+            ItemContent::Lost(truncation_reason(frame))
+        }
+        // The frame was cut by the snapshot length before the end of another datagram.
+        Some((_, len, _)) if frame.is_truncated() && len > contents => {
+            ItemContent::Rejected(RejectReason::OtherDatagram)
+        }
+        Some(_) => incomplete_or(RejectReason::Broken, frame),
+        None => incomplete_frame(frame),
+    }
+}
+
+/// Returns whether the UDP packet at `udp` of `bytes` has the length of a packet of a lidar
+/// and resembles it, but declares another `payload_len`.
+fn is_packet_with_wrong_length(
+    bytes: &[u8],
+    udp: &Range<usize>,
+    payload_len: usize,
+) -> bool {
+    let Some((ports, _, contents)) = ip::declared_udp(bytes, udp.clone()) else {
+        return false;
+    };
+    contents.len() != payload_len
+        && payload::may_be_lidar_packet(ports, contents.len(), contents)
+}
