@@ -91,7 +91,7 @@ impl FrameCounts {
         for (reason, (count, _)) in &self.rejected {
             *counts.entry(reason.metadata_key()).or_default() += count;
         }
-        for (_, (count, _)) in &self.found {
+        for (count, _) in self.found.values() {
             *counts.entry("packets_in_unknown_layers").or_default() += count;
         }
         counts.into_iter().for_each(|(key, count)| insert(key, count));

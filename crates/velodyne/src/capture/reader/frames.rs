@@ -348,7 +348,7 @@ impl ItemReader {
         };
         let is_damaged = self.corrections.verifies_headers(device)
             && (is_of_lidar() || !locate::packets(bytes).is_empty());
-        is_damaged.then(|| ItemContent::WrongHeader(device))
+        is_damaged.then_some(ItemContent::WrongHeader(device))
     }
 }
 
