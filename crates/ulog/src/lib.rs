@@ -74,7 +74,7 @@ pub use crate::{
     events::{Argument, Catalog, Event, RawEvent},
     format::{FORMAT, Ulog},
     labels::msg_dir::read_msg_dir,
-    labels::px4::px4_labels,
+    labels::px4::{px4_bit_names, px4_field_releases, px4_labels, px4_value_names},
     level::Level,
     log::UlogLog,
 };

@@ -267,8 +267,7 @@ fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
     if let Some(Value::List(faults)) = faults {
         data.hard_faults = faults.len() as u64;
     }
-    data.mode_names =
-        px4_modes::names().map(|(state, name)| (state, name.to_owned())).collect();
+    data.mode_names = px4_modes::mode_names(manifest);
     data
 }
 

@@ -3,8 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{Array as _, cast::AsArray as _, types::*};
-use logtool_core::{Block, Columns, Error, ErrorKind, Log, Selection, TopicSet, View};
+use logtool_core::{
+    Block, Columns, Error, ErrorKind, Log, Manifest, Selection, TopicSet, View,
+};
 use logtool_sinks::{TrackMode, TrackModes};
+use logtool_ulog::px4_value_names;
 
 use crate::error::Result;
 
@@ -15,35 +18,8 @@ const FIELD: &str = "nav_state";
 /// More changes than these are not flight modes, and would fill the memory.
 const MAX_CHANGES: usize = 1 << 18;
 
-/// The names of the values of the field (`NAVIGATION_STATE_*` in PX4's `VehicleStatus.msg`). Values
-/// that changed their meaning between releases (6 to 9, 11 and 16) have no name.
-const NAMES: [(u8, &str); 25] = [
-    (0, "MANUAL"),
-    (1, "ALTCTL"),
-    (2, "POSCTL"),
-    (3, "AUTO_MISSION"),
-    (4, "AUTO_LOITER"),
-    (5, "AUTO_RTL"),
-    (10, "ACRO"),
-    (12, "DESCEND"),
-    (13, "TERMINATION"),
-    (14, "OFFBOARD"),
-    (15, "STAB"),
-    (17, "AUTO_TAKEOFF"),
-    (18, "AUTO_LAND"),
-    (19, "AUTO_FOLLOW_TARGET"),
-    (20, "AUTO_PRECLAND"),
-    (21, "ORBIT"),
-    (22, "AUTO_VTOL_TAKEOFF"),
-    (23, "EXTERNAL1"),
-    (24, "EXTERNAL2"),
-    (25, "EXTERNAL3"),
-    (26, "EXTERNAL4"),
-    (27, "EXTERNAL5"),
-    (28, "EXTERNAL6"),
-    (29, "EXTERNAL7"),
-    (30, "EXTERNAL8"),
-];
+/// The start of the names of the values of the field, which is left out.
+const PREFIX: &str = "NAVIGATION_STATE_";
 
 /// The colours of ulog2kml by the value of the field; they repeat. As CSS names: red, green,
 /// blue, violet, yellow, orange, burlywood, azure, lightblue, lawngreen, indianred, hotpink,
@@ -79,6 +55,7 @@ pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>
 
     let topics: TopicSet = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
+    let names = mode_names(log.manifest());
     let (mut changes, mut modes) = (Vec::new(), BTreeMap::new());
     let (mut block, mut last) = (Block::default(), None);
     for part in log.manifest().plan(&selection, 1 << 20) {
@@ -98,7 +75,8 @@ pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>
                 if !times.is_valid(row) || last.replace(state) == Some(state) {
                     continue;
                 }
-                let mode = modes.entry(state).or_insert_with(|| Arc::new(mode(state)));
+                let mode =
+                    modes.entry(state).or_insert_with(|| Arc::new(mode(&names, state)));
                 let nanos = times.value(row).saturating_add(offset_nanos);
                 changes.push((nanos, mode.clone()));
                 if changes.len() > MAX_CHANGES {
@@ -111,16 +89,22 @@ pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>
     Ok((!changes.is_empty()).then(|| TrackModes::new(changes)))
 }
 
-/// Returns the values of the field that have a name, and the names.
-#[cfg(feature = "flight")]
-pub(crate) fn names() -> impl Iterator<Item = (u8, &'static str)> {
-    NAMES.into_iter()
+/// Returns the names of the flight modes of the release of PX4 that wrote the log, by the values of
+/// the field.
+pub(crate) fn mode_names(manifest: &Manifest) -> BTreeMap<u8, String> {
+    let names = px4_value_names(manifest, TOPIC, FIELD).into_iter();
+    names
+        .filter_map(|(state, name)| {
+            let name = name.strip_prefix(PREFIX).unwrap_or(&name).to_owned();
+            Some((u8::try_from(state).ok()?, name))
+        })
+        .collect()
 }
 
 /// Returns the mode with the value `state`.
-fn mode(state: u8) -> TrackMode {
-    let name = NAMES.iter().find(|(named, _)| *named == state);
-    let name = name.map_or_else(|| format!("{FIELD} {state}"), |(_, n)| n.to_string());
+fn mode(names: &BTreeMap<u8, String>, state: u8) -> TrackMode {
+    let name = names.get(&state);
+    let name = name.map_or_else(|| format!("{FIELD} {state}"), Clone::clone);
     let color = COLORS.get(usize::from(state) % COLORS.len());
     TrackMode { name, color: color.copied().unwrap_or_default() }
 }
@@ -131,6 +115,8 @@ mod tests {
 
     #[test]
     fn modes_have_the_names_of_px4_and_the_colours_of_ulog2kml() {
+        let names = mode_names(&Manifest::default());
+        let mode = |state| mode(&names, state);
         let named = |state| (mode(state).name, mode(state).color);
         assert_eq!(named(3), ("AUTO_MISSION".into(), [0xee, 0x82, 0xee]));
         assert_eq!(named(17), ("AUTO_TAKEOFF".into(), [0xda, 0x70, 0xd6]));

@@ -1,29 +1,72 @@
-//! Labels of PX4's own enumerations, for logs without the `.msg` files of PX4.
+//! Names of the values of PX4's own fields, for logs without the `.msg` files of PX4.
 //!
-//! The labels are in `px4_labels.txt`, with their sources. If the meaning of a value
-//! changed between releases, the label depends on the release declared in the log
-//! (`ver_sw_release`). A log without a release, or with a release close to such a
-//! change, has only the labels that never changed.
+//! They are in `px4/names.txt`, which `px4/make_table.py` makes from the constants of PX4's messages.
+//! If the meaning of a value changed between releases, its name depends on the release that wrote
+//! the log. A value has a name if all releases that may have written the log and name it agree.
 
-use std::ops::Range;
+mod releases;
 
-use logtool_core::{Labels, Manifest, MetadataKey, Topic, Value};
+use std::{collections::BTreeMap, ops::Range};
 
-const TABLE: &str = include_str!("px4_labels.txt");
+use logtool_core::{FieldLabels, Labels, Manifest, MetadataKey, Topic, Value};
 
-/// The fields that have an enumeration.
-struct EnumFields<'t> {
+use crate::labels::px4::releases::{Release, parse_ranges, possible_releases};
+
+pub use crate::labels::px4::releases::px4_field_releases;
+
+const NAMES: &str = include_str!("px4/names.txt");
+
+/// What the values of fields are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Values,
+    /// Sets of bits; the names are those of the numbers of bits.
+    Bits,
+    /// Sets of bits; the names are those of the values of bits.
+    Masks,
+}
+
+/// Fields with the same names.
+struct NamedFields<'t> {
     /// The message types, which have the names of PX4 topics.
     messages: Vec<&'t str>,
     fields: Vec<&'t str>,
+    kind: Kind,
+    names: Vec<ValueName<'t>>,
 }
 
 /// The name of a value.
 struct ValueName<'t> {
     value: i64,
     name: &'t str,
-    /// The releases with this name; empty if all releases have it.
-    releases: Vec<Range<u32>>,
+    /// The releases with this name.
+    releases: Vec<Range<Release>>,
+}
+
+impl<'t> NamedFields<'t> {
+    /// Parses the fields, e.g. `battery_status: faults; bits`.
+    fn parse(line: &'t str) -> Option<Self> {
+        let (messages, fields) = line.split_once(':')?;
+        let (fields, kind) = fields.split_once(';').unwrap_or((fields, ""));
+        let kind = match kind.trim() {
+            "bits" => Kind::Bits,
+            "masks" => Kind::Masks,
+            _ => Kind::Values,
+        };
+        let words = |text: &'t str| text.split_whitespace().collect();
+        let (messages, fields) = (words(messages), words(fields));
+        Some(Self { messages, fields, kind, names: Vec::new() })
+    }
+
+    /// Returns the names on which all of the `possible` releases that name a value agree.
+    fn names_in(&self, possible: &[Release]) -> BTreeMap<i64, &'t str> {
+        let mut names: BTreeMap<i64, Option<&str>> = BTreeMap::new();
+        for name in self.names.iter().filter(|name| name.is_in(possible)) {
+            let known = names.entry(name.value).or_insert(Some(name.name));
+            *known = known.filter(|known| *known == name.name);
+        }
+        names.into_iter().filter_map(|(value, name)| Some((value, name?))).collect()
+    }
 }
 
 impl<'t> ValueName<'t> {
@@ -31,88 +74,93 @@ impl<'t> ValueName<'t> {
     fn parse(line: &'t str) -> Option<Self> {
         let mut words = line.split_whitespace();
         let (value, name) = (words.next()?.parse().ok()?, words.next()?);
-        let releases = words.map(releases).collect::<Option<_>>()?;
-        Some(Self { value, name, releases })
+        Some(Self { value, name, releases: parse_ranges(words)? })
     }
 
-    /// Returns true if `release` has the name. Unknown releases have only names that
-    /// never changed.
-    fn is_in(&self, release: Option<u32>) -> bool {
-        let mut releases = self.releases.iter();
-        let is_in = |release| releases.any(|range| range.contains(&release));
-        self.releases.is_empty() || release.is_some_and(is_in)
+    /// Returns true if one of the `possible` releases has the name.
+    fn is_in(&self, possible: &[Release]) -> bool {
+        self.releases
+            .iter()
+            .any(|range| possible.iter().any(|release| range.contains(release)))
     }
 }
 
-/// Parses a range of releases, e.g. `1.15rc-1.16`.
-fn releases(range: &str) -> Option<Range<u32>> {
-    let (first, end) = range.split_once('-')?;
-    let release = |text: &str, default| match text {
-        "" => Some(default),
-        text => release(text),
-    };
-    Some(release(first, 0)?..release(end, u32::MAX)?)
-}
-
-/// Parses a release, e.g. `1.15rc`. In `ver_sw_release`, the lowest byte is 0xC0 for
-/// the first release candidate.
-fn release(text: &str) -> Option<u32> {
-    let numbers = text.strip_suffix("rc");
-    let kind = if numbers.is_some() { 0xc0 } else { 0 };
-    let (major, minor) = numbers.unwrap_or(text).split_once('.')?;
-    let (major, minor): (u8, u8) = (major.parse().ok()?, minor.parse().ok()?);
-    Some(u32::from_be_bytes([major, minor, 0, kind]))
-}
-
-/// Calls `visit` with each value name of `table` and the fields that have it.
-fn for_each_name<'t>(
-    table: &'t str,
-    mut visit: impl FnMut(&EnumFields<'t>, ValueName<'t>),
-) {
-    let mut enum_fields = EnumFields { messages: Vec::new(), fields: Vec::new() };
+/// Parses a table of names.
+fn parse(table: &str) -> Vec<NamedFields<'_>> {
+    let mut all: Vec<NamedFields<'_>> = Vec::new();
     for line in table.lines().filter(|line| !line.starts_with('#')) {
-        if let Some((messages, fields)) = line.split_once(':') {
-            let words = |text: &'t str| text.split_whitespace().collect();
-            enum_fields =
-                EnumFields { messages: words(messages), fields: words(fields) };
-        } else if let Some(value_name) = ValueName::parse(line) {
-            visit(&enum_fields, value_name);
+        match (NamedFields::parse(line), all.last_mut()) {
+            (Some(fields), _) => all.push(fields),
+            (None, Some(last)) => last.names.extend(ValueName::parse(line)),
+            (None, None) => {}
         }
     }
+    all
 }
 
-/// Returns the labels of the enumerations in the log of `manifest`. They are empty unless PX4 wrote
-/// the log.
+/// Returns the names of the values of the fields in the log of `manifest`. They are empty unless PX4
+/// wrote the log. Sets of bits have none: see [`px4_bit_names`].
 pub fn px4_labels(manifest: &Manifest) -> Labels {
     let mut labels = Labels::default();
-    let info = match manifest.file_metadata(MetadataKey::Info) {
-        Some(Value::Map(info)) => info,
-        _ => return labels,
-    };
-    if info.get("sys_name") != Some(&Value::Text("PX4".to_owned())) {
-        return labels;
-    }
-    let release = match info.get("ver_sw_release") {
-        Some(Value::UInt(release)) => u32::try_from(*release).ok(),
+    let system = match manifest.file_metadata(MetadataKey::Info) {
+        Some(Value::Map(info)) => info.get("sys_name"),
         _ => None,
     };
-    let release = release.filter(|release| *release > 0);
-    for_each_name(TABLE, |enum_fields, value_name| {
+    if system != Some(&Value::Text("PX4".to_owned())) {
+        return labels;
+    }
+    let possible = possible_releases(manifest);
+    for named in parse(NAMES).into_iter().filter(|named| named.kind == Kind::Values) {
         let is_logged =
             |message: &&&str| manifest.topics.iter().any(|t| has_type(t, message));
-        for message in enum_fields.messages.iter().filter(is_logged) {
-            for field in enum_fields.fields.iter().filter(|_| value_name.is_in(release))
+        let names = named.names_in(&possible);
+        for message in named.messages.iter().filter(is_logged) {
+            for (field, (value, name)) in
+                named.fields.iter().flat_map(|f| names.iter().map(move |n| (f, n)))
             {
-                labels.insert(
-                    message,
-                    field,
-                    value_name.value,
-                    value_name.name.to_owned(),
-                );
+                labels.insert(message, field, *value, (*name).to_owned());
             }
         }
-    });
+    }
     labels
+}
+
+/// Returns the names of the values of a field of PX4's topic `message` in the log of `manifest`, also
+/// if the log does not state that PX4 wrote it.
+pub fn px4_value_names(manifest: &Manifest, message: &str, field: &str) -> FieldLabels {
+    let names = field_names(manifest, message, field, |kind| kind == Kind::Values);
+    let names = names.into_iter().flat_map(|(_, names)| names);
+    names.map(|(value, name)| (value, name.to_owned())).collect()
+}
+
+/// Returns the names of the bits of a field of PX4's topic `message`, by the numbers of the bits.
+pub fn px4_bit_names(
+    manifest: &Manifest,
+    message: &str,
+    field: &str,
+) -> BTreeMap<u32, String> {
+    let found = field_names(manifest, message, field, |kind| kind != Kind::Values);
+    let Some((kind, names)) = found else { return BTreeMap::new() };
+    let bit = |value: i64| match kind {
+        Kind::Masks => (value.count_ones() == 1).then(|| value.trailing_zeros()),
+        _ => u32::try_from(value).ok(),
+    };
+    let names = names.into_iter();
+    names.filter_map(|(value, name)| Some((bit(value)?, name.to_owned()))).collect()
+}
+
+fn field_names(
+    manifest: &Manifest,
+    message: &str,
+    field: &str,
+    is_wanted: impl Fn(Kind) -> bool,
+) -> Option<(Kind, BTreeMap<i64, &'static str>)> {
+    let named = parse(NAMES).into_iter().find(|named| {
+        is_wanted(named.kind)
+            && named.messages.contains(&message)
+            && named.fields.contains(&field)
+    })?;
+    Some((named.kind, named.names_in(&possible_releases(manifest))))
 }
 
 /// Returns true if the records of `topic` have the type `message` or contain it.
@@ -124,177 +172,4 @@ fn has_type(topic: &Topic, message: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use logtool_core::{Topic, raw_schema};
-
-    use super::*;
-
-    /// Returns the labels of a log of `vehicle_status` from this system and release.
-    fn labels(system: &str, release: Option<u64>) -> Labels {
-        let mut info =
-            BTreeMap::from([("sys_name".to_owned(), Value::Text(system.to_owned()))]);
-        let release = release.map(Value::UInt);
-        info.extend(release.map(|release| ("ver_sw_release".to_owned(), release)));
-        let topic = Topic {
-            type_name: "vehicle_status".to_owned(),
-            ..Topic::new("vehicle_status".to_owned(), raw_schema("us"))
-        };
-        px4_labels(&Manifest {
-            metadata: BTreeMap::from([("info".to_owned(), Value::Map(info))]),
-            topics: vec![topic],
-            ..Manifest::default()
-        })
-    }
-
-    fn label(labels: &Labels, field: &str, value: i64) -> Option<String> {
-        labels.get("vehicle_status", field)?.get(&value).cloned()
-    }
-
-    #[test]
-    fn value_with_changed_meaning_has_label_of_its_release() {
-        let nav_state_6 = |release| label(&labels("PX4", release), "nav_state", 6);
-        // vehicle_status.msg of v1.9.2, and VehicleStatus.msg of v1.16.0.
-        assert_eq!(
-            nav_state_6(Some(0x0109_02ff)).as_deref(),
-            Some("NAVIGATION_STATE_AUTO_RCRECOVER")
-        );
-        assert_eq!(
-            nav_state_6(Some(0x0110_00ff)).as_deref(),
-            Some("NAVIGATION_STATE_POSITION_SLOW")
-        );
-        for between in [None, Some(0), Some(0x010d_00ff), Some(0x010f_0000)] {
-            assert_eq!(nav_state_6(between), None);
-        }
-        let arming_1 = |release| label(&labels("PX4", release), "arming_state", 1);
-        assert_eq!(
-            arming_1(Some(0x0109_02ff)).as_deref(),
-            Some("ARMING_STATE_STANDBY")
-        );
-        assert_eq!(
-            arming_1(Some(0x0110_00ff)).as_deref(),
-            Some("ARMING_STATE_DISARMED")
-        );
-        // Release 1.14 itself, and a later development version.
-        assert_eq!(
-            arming_1(Some(0x010e_00ff)).as_deref(),
-            Some("ARMING_STATE_STANDBY")
-        );
-        assert_eq!(arming_1(Some(0x010e_0000)), None);
-    }
-
-    #[test]
-    fn labels_that_never_changed_need_no_release() {
-        let unknown = labels("PX4", None);
-        assert_eq!(
-            label(&unknown, "nav_state", 4).as_deref(),
-            Some("NAVIGATION_STATE_AUTO_LOITER")
-        );
-        assert_eq!(
-            label(&unknown, "arming_state", 2).as_deref(),
-            Some("ARMING_STATE_ARMED")
-        );
-        assert!(labels("ArduPilot", Some(0x0110_00ff)).is_empty());
-    }
-
-    /// The releases of the message reference on docs.px4.io with which the table was
-    /// compared, and the names that they use.
-    #[test]
-    fn releases_have_the_names_of_their_message_files() {
-        let names = |field: &str, value: i64| {
-            [0x010d_03ff, 0x010e_04ff, 0x010f_04ff, 0x0110_00ff, 0x0111_00ff].map(
-                |release| {
-                    let mut name = None;
-                    for_each_name(TABLE, |enum_fields, value_name| {
-                        let is_it = enum_fields.fields.contains(&field)
-                            && value_name.value == value;
-                        if is_it && value_name.is_in(Some(release)) {
-                            name = Some(value_name.name);
-                        }
-                    });
-                    name.unwrap_or("")
-                },
-            )
-        };
-        let cmd = "VEHICLE_CMD_RESULT_DENIED";
-        assert_eq!(names("result", 2), ["VEHICLE_RESULT_DENIED", cmd, cmd, cmd, cmd]);
-        let cancelled = "VEHICLE_CMD_RESULT_CANCELLED";
-        assert_eq!(
-            names("result", 6),
-            ["", cancelled, cancelled, cancelled, cancelled]
-        );
-        let (standby, disarmed) = ("ARMING_STATE_STANDBY", "ARMING_STATE_DISARMED");
-        let arming = [standby, standby, disarmed, disarmed, disarmed];
-        assert_eq!(names("arming_state", 1), arming);
-        let stick = "ARM_DISARM_REASON_RC_STICK";
-        let gesture = "ARM_DISARM_REASON_STICK_GESTURE";
-        let reasons = [stick, stick, stick, gesture, gesture];
-        assert_eq!(names("latest_arming_reason", 1), reasons);
-        let button = "ARM_DISARM_REASON_SAFETY_BUTTON";
-        let landing = "ARM_DISARM_REASON_LANDING";
-        let reasons = [button, button, button, button, landing];
-        assert_eq!(names("latest_disarming_reason", 6), reasons);
-        let (old, new) = ("BATTERY_SOURCE_ESCS", "SOURCE_ESCS");
-        assert_eq!(names("source", 2), [old, old, old, new, new]);
-        let follow = "SETPOINT_TYPE_FOLLOW_TARGET";
-        assert!(names("type", 6).contains(&follow));
-        assert_eq!(names("type", 6)[1..], ["", "", "", ""]);
-        assert_eq!(names("takeoff_state", 5), ["TAKEOFF_STATE_FLIGHT"; 5]);
-        assert_eq!(names("landing_gear", -1), ["GEAR_DOWN"; 5]);
-    }
-
-    /// PX4 logs setpoints nested in `position_setpoint_triplet`.
-    #[test]
-    fn nested_type_has_labels() {
-        let mut topic =
-            Topic::new("position_setpoint_triplet".to_owned(), raw_schema("us"));
-        topic.type_name = topic.name.clone();
-        topic.definition = "uint64_t timestamp;position_setpoint current;\n\
-                            position_setpoint:uint64_t timestamp;uint8_t type;"
-            .to_owned();
-        assert!(has_type(&topic, "position_setpoint"));
-        assert!(
-            !has_type(&topic, "position") && !has_type(&topic, "uint64_t timestamp")
-        );
-    }
-
-    #[test]
-    fn table_is_valid_and_each_release_has_one_name_per_value() {
-        let is_line = |line: &&str| {
-            !line.starts_with('#') && !line.contains(':') && !line.trim().is_empty()
-        };
-        let lines: Vec<&str> = TABLE.lines().filter(is_line).collect();
-        assert!(lines.iter().all(|line| ValueName::parse(line).is_some()));
-        let mut all: Vec<(String, i64, Vec<Range<u32>>)> = Vec::new();
-        for_each_name(TABLE, |enum_fields, value_name| {
-            assert!(
-                !enum_fields.messages.is_empty() && !enum_fields.fields.is_empty(),
-                "{}",
-                value_name.name
-            );
-            let every = std::iter::once(0..u32::MAX);
-            let own: Vec<Range<u32>> = if value_name.releases.is_empty() {
-                every.collect()
-            } else {
-                value_name.releases
-            };
-            let key = format!("{:?}", (&enum_fields.messages, &enum_fields.fields));
-            for (other, value, ranges) in &all {
-                let is_apart = |range: &Range<u32>| {
-                    own.iter().all(|o| range.end <= o.start || o.end <= range.start)
-                };
-                assert!(
-                    *other != key
-                        || *value != value_name.value
-                        || ranges.iter().all(is_apart),
-                    "{} {}",
-                    value_name.value,
-                    value_name.name
-                );
-            }
-            all.push((key, value_name.value, own));
-        });
-        assert_eq!(all.len(), lines.len());
-    }
-}
+mod tests;
