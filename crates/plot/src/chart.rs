@@ -1,5 +1,7 @@
 //! Charts of signals over time.
 
+use std::collections::BTreeMap;
+
 use crate::{
     palette::Rgb,
     sample::Signal,
@@ -42,6 +44,8 @@ pub struct Panel {
     pub right: Option<RightAxis>,
     /// The style of the lines in pages. SVG always uses [`PanelStyle::Lines`].
     pub style: PanelStyle,
+    /// The names of the values of the left axis, if they are states. Pages ignore them.
+    pub value_names: BTreeMap<i64, String>,
     /// Coloured value ranges of the left axis. Pages draw them instead of the bands; SVG ignores
     /// them.
     pub levels: Vec<Level>,

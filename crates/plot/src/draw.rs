@@ -5,6 +5,8 @@ pub(crate) mod legend;
 mod marks;
 mod xy;
 
+use std::collections::BTreeSet;
+
 use logtool_core::Result;
 use plotters::{
     chart::ChartBuilder,
@@ -413,10 +415,21 @@ impl ValueAxes {
     fn new(panel: &Panel, height: i32) -> Self {
         let right = panel.right.as_ref();
         Self {
-            left: value_axis(&panel.lines, panel.limits, height),
+            left: match (panel.limits, panel.value_names.is_empty()) {
+                (None, false) => state_axis(panel, height),
+                _ => value_axis(&panel.lines, panel.limits, height),
+            },
             right: right.map(|right| value_axis(&right.lines, right.limits, height)),
         }
     }
+}
+
+/// Returns the value axis of a panel with states for a plot of this height.
+fn state_axis(panel: &Panel, height: i32) -> Axis {
+    let samples = panel.lines.iter().flat_map(|line| line.signal.runs.iter().flatten());
+    let values: BTreeSet<i64> =
+        samples.map(|(_, value)| value.round() as i64).collect();
+    Axis::states(&values, &panel.value_names, value_tick_count(height) * 2)
 }
 
 /// Returns the value axis of `lines` for a plot of this height.

@@ -1,5 +1,7 @@
 //! The ticks of an axis and their labels.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use logtool_core::calendar;
 
 /// An axis: its range and its ticks.
@@ -11,6 +13,8 @@ pub(crate) struct Axis {
     /// The distance between ticks.
     step: f64,
     kind: TickUnit,
+    /// The labels of values that have a name.
+    names: BTreeMap<i64, String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +54,23 @@ impl Axis {
         Self::new(start, end, step, TickUnit::Number)
     }
 
+    /// Creates an axis of states, with ticks at about `tick_count` of the `values` that occur.
+    pub(crate) fn states(
+        values: &BTreeSet<i64>,
+        names: &BTreeMap<i64, String>,
+        tick_count: usize,
+    ) -> Self {
+        let end = |value: Option<&i64>| value.copied().unwrap_or_default() as f64;
+        let (start, end) = (end(values.first()), end(values.last()));
+        let step = values.len().div_ceil(tick_count.max(1)).max(1);
+        let ticks = values.iter().step_by(step);
+        Self {
+            ticks: ticks.map(|value| *value as f64).collect(),
+            names: names.clone(),
+            ..Self::whole_numbers(start, end, tick_count)
+        }
+    }
+
     /// Creates an axis of times of day. `start` and `end` are seconds since the start of the day
     /// `day`, which is counted from 1970-01-01.
     pub(crate) fn times_of_day(
@@ -78,11 +99,14 @@ impl Axis {
         let count = ((end / step + 1e-9).floor() - first).clamp(0.0, 100.0) as usize;
         let ticks = (0..=count).map(|n| (first + n as f64) * step);
         let ticks = ticks.filter(|tick| *tick <= end + step * 1e-9).collect();
-        Self { start, end, ticks, step, kind }
+        Self { start, end, ticks, step, kind, names: BTreeMap::new() }
     }
 
     /// Returns the label of the tick `tick`.
     pub(crate) fn label(&self, tick: f64) -> String {
+        if let Some(name) = self.names.get(&(tick.round() as i64)) {
+            return name.clone();
+        }
         match self.kind {
             TickUnit::Number => self.number(tick),
             TickUnit::TimeOfDay(day) => self.time_of_day(tick, day),
@@ -243,5 +267,15 @@ mod tests {
         assert_eq!(labels(&Axis::whole_numbers(0.0, 1.0, 5)), ["0", "1"]);
         assert_eq!(labels(&Axis::whole_numbers(3.0, 3.0, 5)), ["3"]);
         assert_eq!(labels(&Axis::whole_numbers(0.0, 14.0, 4)), ["0", "5", "10"]);
+    }
+
+    #[test]
+    fn states_have_names_at_the_values_that_occur() {
+        let names: BTreeMap<i64, String> =
+            [(0, "MANUAL".to_owned()), (3, "AUTO".to_owned())].into();
+        let axis = Axis::states(&[0, 3, 17].into(), &names, 5);
+        let labels: Vec<String> = axis.ticks.iter().map(|t| axis.label(*t)).collect();
+        assert_eq!(labels, ["MANUAL", "AUTO", "17"]);
+        assert!(Axis::states(&BTreeSet::new(), &names, 5).ticks.is_empty());
     }
 }

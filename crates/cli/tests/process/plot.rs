@@ -86,7 +86,7 @@ fn state_is_plotted_from_its_last_record_before_the_range() {
     let part = ["--start", "4.1", "--end", "4.2"];
     folder.run(&[&args[..], &part].concat()).assert_status(0, &["1 line of"]);
     let svg = folder.read("x.svg");
-    assert!(svg.contains("\n17\n"), "{svg}");
+    assert!(svg.contains("\nAUTO_TAKEOFF\n"), "{svg}");
     let page = ["report", &log, "-o", "x.html", "--start", "4.1", "--end", "4.2"];
     folder.run(&page).assert_status(0, &["elements"]);
 }

@@ -1,7 +1,9 @@
 //! Reads the values of a plot and draws it.
 
+use std::collections::BTreeMap;
+
 use logtool_core::{
-    Damage, Log as FormatLog, Manifest, TimeRange, Timestamp, TopicId, TopicSet,
+    Damage, Labels, Log as FormatLog, Manifest, TimeRange, Timestamp, TopicId, TopicSet,
 };
 use logtool_plot::{Chart, Line, Panel, Sampler, TimeAxis, XyPanel};
 use logtool_series::SeriesComponent;
@@ -19,6 +21,7 @@ use crate::{
         },
     },
     records::{
+        labels,
         log::Log,
         series::{self, ComputedSeries, PreparedSeries},
         signals::{self, RequestedSignal},
@@ -98,9 +101,11 @@ pub(super) fn draw(
         let (read, found) =
             signals::read_into(format_log, &signals, range, &span, &sampler, &add)?;
         damage = found;
+        let names = labels::from_manifest(manifest).unwrap_or_default();
         for ((argument, field), signal) in fields.into_iter().zip(read) {
+            let names = value_names(&names, manifest, &field);
             let RequestedSignal { name, unit, is_held, .. } = field;
-            lines.push((argument, unit, Line { name, signal, is_held }));
+            lines.push((argument, unit, names, Line { name, signal, is_held }));
         }
     }
     let mut xy_panels: Vec<XyPanel> = Vec::new();
@@ -118,7 +123,7 @@ pub(super) fn draw(
         let (computed, mut xy_expressions) = read.series.split_at(expressions.len());
         for ((argument, series), computed) in expressions.iter().zip(computed) {
             for (unit, line) in series_lines(series.text(), computed, &sampler) {
-                lines.push((*argument, unit, line));
+                lines.push((*argument, unit, BTreeMap::new(), line));
             }
         }
         for xy in &xy {
@@ -133,9 +138,9 @@ pub(super) fn draw(
     lines.sort_by_key(|(argument, ..)| *argument);
     let shown = lines.iter().map(|(.., line)| &line.signal);
     let outliers = outlier_note(shown, &span, &clock);
-    let lines = lines.into_iter().map(|(argument, unit, line)| {
+    let lines = lines.into_iter().map(|(argument, unit, value_names, line)| {
         let panel = panels.get(argument).copied().flatten();
-        PlottedLine { panel, unit, line }
+        PlottedLine { panel, unit, value_names, line }
     });
     let panels = panels::group(lines.collect(), request.panels.len())?;
     let chart = Chart {
@@ -158,6 +163,30 @@ pub(super) fn draw(
         chart.marks = marks.finish();
     }
     Ok(PreparedChart { topics, chart, damage, outliers })
+}
+
+/// Returns the names of the values of a field, without the words that all of them start with.
+fn value_names(
+    labels: &Labels,
+    manifest: &Manifest,
+    field: &RequestedSignal,
+) -> BTreeMap<i64, String> {
+    let topic = manifest.topics().find(|(id, _)| *id == field.topic);
+    let names = topic.and_then(|(_, topic)| {
+        let own = field.name.strip_prefix(&*topic.label())?.strip_prefix('.')?;
+        labels.get(&topic.type_name, own)
+    });
+    let Some(names) = names.filter(|_| field.is_held) else { return BTreeMap::new() };
+    let start = |name: &String| name.rfind('_').map_or(0, |end| end + 1);
+    let first = names.values().next();
+    let mut common =
+        first.map_or("", |name| name.get(..start(name)).unwrap_or_default());
+    while !names.values().all(|name| name.starts_with(common)) {
+        let end = common.trim_end_matches('_').rfind('_').map_or(0, |end| end + 1);
+        common = common.get(..end).unwrap_or_default();
+    }
+    let short = |name: &String| name.strip_prefix(common).unwrap_or(name).to_owned();
+    names.iter().map(|(value, name)| (*value, short(name))).collect()
 }
 
 /// Finds the fields of `request` in `log`, and those of its expressions.
