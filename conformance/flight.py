@@ -163,6 +163,13 @@ def median_rate(times):
     return 1e6 / steps[len(steps) // 2]
 
 
+def mean_rate(times):
+    """The mean rate without gaps, which are ten times as long as the mean interval."""
+    steps = np.diff(times.astype(np.int64))
+    steps = steps[steps > 0]
+    return 1e6 / steps[steps <= 10 * steps.mean()].mean()
+
+
 def columns(peer, topic, fields):
     data = peer.topic(topic)
     return data["timestamp"], [data[field].astype(np.float64) for field in fields]
@@ -181,7 +188,7 @@ def spectra(peer, ours):
     """2 / N |FFT| of all samples (plotting.py, DataPlotFFT)."""
     for spectrum in ours["spectra"]:
         times, values = columns(peer, spectrum["topic"], FIELDS[spectrum["topic"]])
-        rate = median_rate(times)
+        rate = mean_rate(times)
         yield from close("rate", spectrum["sample_rate_hz"], rate, 1e-9, 0)
         for line, value in zip(spectrum["lines"], values, strict=True):
             name = f"{spectrum['topic']} {line['name']}"
@@ -208,7 +215,7 @@ def spectrograms(peer, ours):
         total = 0
         for value in values:
             frequencies, _, density = scipy.signal.spectrogram(
-                value, fs=median_rate(times), window="hann", nperseg=256, noverlap=128
+                value, fs=mean_rate(times), window="hann", nperseg=256, noverlap=128
             )
             total = total + density
         group = spectrogram["windows_per_column"]

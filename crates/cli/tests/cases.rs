@@ -34,6 +34,8 @@ mod ulog;
 mod ulog_bytes;
 #[path = "cases/ulog_facts.rs"]
 mod ulog_facts;
+#[path = "cases/ulog_flights.rs"]
+mod ulog_flights;
 #[path = "cases/ulog_starts.rs"]
 mod ulog_starts;
 #[path = "cases/ulog_text.rs"]

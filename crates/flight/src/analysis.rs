@@ -7,6 +7,7 @@ use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics,
+    examination::{Examination, Outcome, examine},
     intervals::Intervals,
     phases::Phases,
     sampling::SamplingRegularity,
@@ -29,6 +30,8 @@ pub struct FlightAnalysis {
     pub statistics: FlightStatistics,
     /// Everything that may have gone wrong, sorted by start time.
     pub diagnoses: Vec<Diagnosis>,
+    /// What the log allows to say of each kind of diagnosis, in the order of [`DiagnosisKind::ALL`].
+    pub examinations: Vec<Examination>,
     /// How regularly important topics were logged.
     pub sampling: Vec<SamplingRegularity>,
     /// The correlation of the magnetic field with the thrust.
@@ -54,9 +57,11 @@ pub fn analyze(data: &FlightData) -> FlightAnalysis {
     let phases = Phases::new(data);
     let sampled = SAMPLED_TOPICS.iter().filter_map(|topic| data.first_instance(topic));
     let sampling = sampled.filter_map(SamplingRegularity::new);
+    let diagnoses = diagnostics::diagnose(data, &phases);
     FlightAnalysis {
         statistics: FlightStatistics::new(data, &phases),
-        diagnoses: diagnostics::diagnose(data, &phases),
+        examinations: examine(data, &diagnoses),
+        diagnoses,
         sampling: data.streamed_sampling.iter().cloned().chain(sampling).collect(),
         thrust_and_field: correlate_thrust_and_field(data),
     }
@@ -82,13 +87,59 @@ impl FlightAnalysis {
         self.diagnoses.iter().filter(move |diagnosis| diagnosis.kind == kind)
     }
 
-    /// Returns the total duration of the diagnoses of the kind `kind` in seconds. The overlap of
-    /// several diagnoses counts once.
-    pub fn seconds_of_kind(&self, kind: DiagnosisKind) -> f64 {
+    /// Returns whether the log allows to examine any kind of diagnosis.
+    pub fn is_examined(&self) -> bool {
+        let mut outcomes = self.examinations.iter().map(|own| &own.outcome);
+        outcomes.any(|outcome| !matches!(outcome, Outcome::NotExamined { .. }))
+    }
+
+    /// Returns the missing topics and fields, and the kinds that could not be examined without them.
+    pub fn unexamined(&self) -> Vec<(&[String], Vec<DiagnosisKind>)> {
+        let mut all: Vec<(&[String], Vec<DiagnosisKind>)> = Vec::new();
+        for Examination { kind, outcome } in &self.examinations {
+            let Outcome::NotExamined { missing } = outcome else { continue };
+            match all.iter_mut().find(|(own, _)| own == missing) {
+                Some((_, kinds)) => kinds.push(*kind),
+                None => all.push((missing, vec![*kind])),
+            }
+        }
+        all
+    }
+
+    /// Returns the numbers of the kinds of each result, e.g. "2 found, 17 not found, 4 not examined (no
+    /// battery_status, esc_status)".
+    pub fn examination_summary(&self) -> String {
+        let count = |is_it: fn(&Outcome) -> bool| {
+            self.examinations.iter().filter(|own| is_it(&own.outcome)).count()
+        };
+        let found = count(|outcome| *outcome == Outcome::Found);
+        let sound = count(|outcome| *outcome == Outcome::NotFound);
+        let unknown = self.examinations.len() - found - sound;
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.unexamined().iter().flat_map(|(missing, _)| *missing) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let text = format!("{found} found, {sound} not found, {unknown} not examined");
+        if names.is_empty() {
+            text
+        } else {
+            format!("{text} (no {})", names.join(", "))
+        }
+    }
+
+    /// Returns the total duration of the diagnoses of the kind `kind` in seconds; `None` if the kind
+    /// was not examined. The overlap of several diagnoses counts once.
+    pub fn seconds_of_kind(&self, kind: DiagnosisKind) -> Option<f64> {
+        let own = self.examinations.iter().find(|own| own.kind == kind)?;
+        if matches!(own.outcome, Outcome::NotExamined { .. }) {
+            return None;
+        }
         let periods = self
             .diagnoses_of_kind(kind)
             .map(|diagnosis| (diagnosis.start_ns, diagnosis.end_ns));
-        Intervals::from_unsorted(periods.collect()).seconds()
+        Some(Intervals::from_unsorted(periods.collect()).seconds())
     }
 
     /// Returns the highest severity of all diagnoses; `None` if there are no diagnoses.

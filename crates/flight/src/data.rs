@@ -28,6 +28,8 @@ pub struct FlightData {
     pub parameters: BTreeMap<String, f64>,
     /// The name of each flight mode, by its value of `vehicle_status.nav_state`.
     pub mode_names: BTreeMap<u8, String>,
+    /// The names of the bits of fields, by `message.field`, e.g. `esc_report.failures`.
+    pub bit_names: BTreeMap<String, BTreeMap<u32, String>>,
     /// The dropouts of the logger.
     pub dropouts: Vec<Dropout>,
     /// The number of hard fault dumps in the log.
@@ -78,6 +80,20 @@ impl FlightData {
     ) -> impl Iterator<Item = &'s Series> {
         let has_topic = |series: &&Series| series.topic == *topic;
         self.series.iter().filter(has_topic).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Returns the names of the bits that are set in `flags`, the value of the field `name`, e.g. "motor
+    /// stuck". A bit without a name has its number. `prefix` is left out of the names.
+    pub(crate) fn bits(&self, name: &str, prefix: &str, flags: u32) -> Vec<String> {
+        let names = self.bit_names.get(name);
+        let name = |bit: u32| match names.and_then(|names| names.get(&bit)) {
+            Some(name) => {
+                let short = name.strip_prefix(prefix).unwrap_or(name);
+                short.to_lowercase().replace('_', " ")
+            }
+            None => format!("bit {bit}"),
+        };
+        (0..u32::BITS).filter(|bit| (flags >> bit) & 1 == 1).map(name).collect()
     }
 
     /// Returns the value of the parameter `name`.

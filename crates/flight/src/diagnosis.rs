@@ -87,6 +87,14 @@ kinds! {
     Failsafe = "failsafe", "failsafe";
     /// The log contains the dump of a hard fault.
     HardFault = "hard_fault", "hard fault";
+    /// The estimate of the horizontal position became invalid in the air.
+    PositionLoss = "position_loss", "position aiding lost";
+    /// PX4 reports an uncommanded loss of height.
+    HeightLoss = "height_loss", "loss of height";
+    /// PX4 reports that the vehicle left the geofence.
+    GeofenceBreach = "geofence_breach", "geofence breach";
+    /// PX4 reports that the parachute, the remote ID or the traffic avoidance does not work.
+    SafetyEquipment = "safety_equipment", "safety equipment";
 }
 
 /// A measured value that supports a diagnosis.

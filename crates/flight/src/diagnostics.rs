@@ -8,7 +8,9 @@ mod failsafe;
 mod gps;
 mod links;
 mod load;
+mod motor_commands;
 mod motors;
+mod position;
 mod vibration;
 
 use crate::{data::FlightData, diagnosis::Diagnosis, phases::Phases};
@@ -18,7 +20,7 @@ const MAX_DIAGNOSES_OF_KIND: usize = 50;
 
 /// Applies all rules, and returns the diagnoses sorted by start time.
 pub(crate) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let rules: [fn(&FlightData, &Phases) -> Vec<Diagnosis>; 9] = [
+    let rules: [fn(&FlightData, &Phases) -> Vec<Diagnosis>; 10] = [
         gps::diagnose,
         motors::diagnose,
         battery::diagnose,
@@ -28,6 +30,7 @@ pub(crate) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         compass::diagnose,
         load::diagnose,
         failsafe::diagnose,
+        position::diagnose,
     ];
     let mut diagnoses: Vec<Diagnosis> = Vec::new();
     for rule in rules {

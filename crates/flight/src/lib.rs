@@ -16,6 +16,7 @@ mod correlation;
 mod data;
 mod diagnosis;
 mod diagnostics;
+mod examination;
 mod intervals;
 mod needed_topics;
 mod phases;
@@ -33,12 +34,13 @@ pub use self::{
     correlation::{Correlation, correlate_thrust_and_field},
     data::{Dropout, FlightData},
     diagnosis::{Diagnosis, DiagnosisKind, Evidence, Severity},
+    examination::{Examination, Outcome},
     intervals::Intervals,
     needed_topics::{AnalysisScope, NeededTopic, flight_topics, signal_topics},
     phases::{ModePeriod, Phases},
     rotation::{ROTATION_SOURCES, RotationMaxima, RotationSource},
     sampling::SamplingRegularity,
-    series::Series,
+    series::{Series, mean_interval},
     spectra::{
         ACCELERATION, FilterMark, FilterMarks, MIN_SPECTRUM_RATE_HZ, SpectrogramSource,
         Spectrum, SpectrumLine, spectrum_of,

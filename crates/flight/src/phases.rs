@@ -5,6 +5,11 @@ use crate::{data::FlightData, intervals::Intervals};
 /// The value of `vehicle_status.arming_state` of an armed vehicle (uORB, `VehicleStatus.msg`).
 const ARMED: f64 = 2.0;
 
+/// `VEHICLE_TYPE_ROVER` (uORB, `VehicleStatus.msg`).
+const ROVER: f64 = 3.0;
+/// `MAV_TYPE_GROUND_ROVER`, `MAV_TYPE_SURFACE_BOAT` and `MAV_TYPE_SUBMARINE` (MAVLink).
+const SURFACE: [f64; 3] = [10.0, 11.0, 12.0];
+
 /// When a vehicle was armed, in the air, and in which flight mode.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -14,6 +19,8 @@ pub struct Phases {
     /// When the vehicle was in the air according to its land detector. Without a land detector, this
     /// is the same as `armed`.
     pub airborne: Option<Intervals>,
+    /// When the vehicle was in the air, or, if it drives or swims, armed.
+    pub underway: Option<Intervals>,
     /// The flight modes, in the order of time.
     pub modes: Vec<ModePeriod>,
 }
@@ -45,7 +52,9 @@ impl Phases {
             let landed = |row| land.value("landed", row);
             Intervals::from_state(land, data.time, |row| Some(landed(row)? == 0.0))
         });
-        Self { airborne: airborne.or_else(|| armed.clone()), armed, modes: modes(data) }
+        let airborne = airborne.or_else(|| armed.clone());
+        let underway = if never_flies(data) { armed.clone() } else { airborne.clone() };
+        Self { airborne, underway, armed, modes: modes(data) }
     }
 
     /// Returns whether the vehicle was armed at `time`. Also true if the log has no armed time at
@@ -62,10 +71,20 @@ impl Phases {
         self.armed.as_ref().is_some_and(|armed| armed.contains(time))
     }
 
-    /// Returns whether the vehicle was in the air at `time`.
-    pub(crate) fn is_airborne(&self, time: i64) -> bool {
-        self.airborne.as_ref().is_some_and(|airborne| airborne.contains(time))
+    /// Returns whether the vehicle was in the air, or under way on the ground or in water, at `time`.
+    pub(crate) fn is_underway(&self, time: i64) -> bool {
+        self.underway.as_ref().is_some_and(|underway| underway.contains(time))
     }
+}
+
+/// Returns whether the vehicle drives or swims, and so is never in the air.
+fn never_flies(data: &FlightData) -> bool {
+    let status = data.first_instance("vehicle_status");
+    let types = status.and_then(|status| status.column("vehicle_type"));
+    let is_rover = types.is_some_and(|types| {
+        !types.is_empty() && types.iter().all(|own| f64::from(*own) == ROVER)
+    });
+    is_rover || data.parameter("MAV_TYPE").is_some_and(|own| SURFACE.contains(&own))
 }
 
 /// Returns the periods of the flight modes.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     data::FlightData,
-    series::{Series, seconds},
+    series::Series,
     spectrogram::{Spectrogram, SpectrogramBuilder},
 };
 
@@ -68,7 +68,7 @@ pub struct Spectrum {
     pub title: String,
     /// The topic.
     pub topic: String,
-    /// The sampling rate in Hz: the inverse of the median interval between samples.
+    /// The sampling rate in Hz: the inverse of the mean interval between samples, without gaps.
     pub sample_rate_hz: f64,
     /// The number of samples.
     pub samples: usize,
@@ -118,8 +118,7 @@ pub fn spectrum_of(
     series: &Series,
     columns: &[(&str, &[f32])],
 ) -> Option<Spectrum> {
-    let interval = seconds(series.median_interval()?);
-    let rate = 1.0 / interval;
+    let rate = 1.0 / series.mean_interval_s()?;
     let samples = series.times.len();
     if rate < MIN_SPECTRUM_RATE_HZ || columns.is_empty() {
         return None;
@@ -162,7 +161,7 @@ pub(crate) fn spectrogram_of(
     series: &Series,
     fields: [&str; 3],
 ) -> Option<Spectrogram> {
-    let rate = 1.0 / seconds(series.median_interval()?);
+    let rate = 1.0 / series.mean_interval_s()?;
     if rate < MIN_SPECTRUM_RATE_HZ {
         return None;
     }

@@ -195,7 +195,7 @@ fn sag(
         .enumerate()
         .filter(|(row, (time, v))| {
             v.is_finite()
-                && phases.is_airborne(*time)
+                && phases.is_underway(*time)
                 && is_measured(battery, *row, *v, cells)
         })
         .map(|(_, row)| row)

@@ -16,6 +16,8 @@ const MAX_FIELD_CHANGE_GA: f64 = 0.2;
 /// The minimum number of samples of which the expected strength is the median.
 const REFERENCE_SAMPLES: usize = 10;
 
+/// The test ratio of the heading. PX4 1.16 renamed it.
+const TEST_RATIOS: [&str; 2] = ["hdg_test_ratio", "mag_test_ratio"];
 /// The estimator rejects the measurement if the test ratio is larger (EKF2).
 const MAX_TEST_RATIO: f64 = 1.0;
 
@@ -40,7 +42,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
 fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let Some((field, strength)) = field_strength(data) else { return Vec::new() };
     let rows = field.times.iter().zip(&strength).filter(|(_, s)| s.is_finite());
-    let ground_values = rows.clone().filter(|(time, _)| !phases.is_airborne(**time));
+    let ground_values = rows.clone().filter(|(time, _)| !phases.is_underway(**time));
     let ground_values: Vec<f64> =
         ground_values.map(|(_, strength)| *strength).collect();
     let reference =
@@ -49,7 +51,7 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let change = |row: usize| Some((strength.get(row)? - reference).abs());
     let is_disturbed = |row: usize| {
         let time = field.times.get(row)?;
-        Some(phases.is_airborne(*time) && change(row)? > MAX_FIELD_CHANGE_GA)
+        Some(phases.is_underway(*time) && change(row)? > MAX_FIELD_CHANGE_GA)
     };
     let disturbed_runs = runs(field, is_disturbed)
         .into_iter()
@@ -74,12 +76,15 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
 /// estimator did, only the instance that rejected it longest is reported, because all instances
 /// read the same compasses.
 fn rejections(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let name = "mag_test_ratio";
     let mut worst: (f64, Vec<Diagnosis>) = (0.0, Vec::new());
     for status in data.instances("estimator_status") {
+        let mut names = TEST_RATIOS.into_iter();
+        let Some(name) = names.find(|name| status.column(name).is_some()) else {
+            continue;
+        };
         let is_rejected = |row: usize| {
             let time = status.times.get(row)?;
-            Some(phases.is_airborne(*time) && status.value(name, row)? > MAX_TEST_RATIO)
+            Some(phases.is_underway(*time) && status.value(name, row)? > MAX_TEST_RATIO)
         };
         let rejected_runs = runs(status, is_rejected)
             .into_iter()
@@ -116,7 +121,7 @@ fn thrust(data: &FlightData, phases: &Phases) -> Option<Diagnosis> {
     {
         return None;
     }
-    let flight = phases.airborne.as_ref()?.list();
+    let flight = phases.underway.as_ref()?.list();
     let flight_time = (flight.first()?.0, flight.last()?.1);
     let (field, _) = field_strength(data)?;
     let topic = topic_name(field);

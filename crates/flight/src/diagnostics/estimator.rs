@@ -26,6 +26,28 @@ const RATIOS: [(&str, &str); 3] = [
 /// The minimum time for which a fault flag of the filter is set while the vehicle is armed.
 const MIN_FAULT_S: f64 = 1.0;
 
+/// What the bits of `filter_fault_flags` report (uORB, `EstimatorStatus.msg`).
+const FAULTS: [&str; 18] = [
+    "fusion of the magnetometer, x",
+    "fusion of the magnetometer, y",
+    "fusion of the magnetometer, z",
+    "fusion of the magnetic heading",
+    "fusion of the magnetic declination",
+    "fusion of the airspeed",
+    "fusion of the sideslip",
+    "fusion of the optical flow, x",
+    "fusion of the optical flow, y",
+    "fusion of the velocity north",
+    "fusion of the velocity east",
+    "fusion of the velocity down",
+    "fusion of the position north",
+    "fusion of the position east",
+    "fusion of the position down",
+    "bad bias of the accelerometer",
+    "bad vertical acceleration",
+    "clipped acceleration",
+];
+
 /// The minimum step of a reset, in m or m/s.
 const MIN_RESET_STEP: f64 = 1.0;
 
@@ -112,7 +134,7 @@ fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
             Severity::Critical,
             (run.start, run.end),
             topic_name(status),
-            format!("the estimator reports the fault flags {flags}"),
+            format!("the estimator reports faults: {}", fault_names(flags).join(", ")),
         )
         .with_evidence(status.label(field), f64::from(flags), "", Some(0.0))
         .with_evidence(
@@ -123,6 +145,15 @@ fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
         )
     };
     fault_runs.map(diagnosis).collect()
+}
+
+/// Returns the names of the faults in `flags`. A bit without a name has its number.
+fn fault_names(flags: u32) -> Vec<String> {
+    let name = |bit: u32| match FAULTS.get(bit as usize) {
+        Some(name) => (*name).to_owned(),
+        None => format!("bit {bit}"),
+    };
+    (0..u32::BITS).filter(|bit| (flags >> bit) & 1 == 1).map(name).collect()
 }
 
 /// Finds resets in the air with a noticeable step.
@@ -153,7 +184,7 @@ fn resets(position: &Series, phases: &Phases) -> Vec<Diagnosis> {
             let is_reset = last_counter
                 .replace(value)
                 .is_some_and(|last_counter| last_counter != value);
-            if !is_reset || !phases.is_airborne(*time) {
+            if !is_reset || !phases.is_underway(*time) {
                 continue;
             }
             let steps = deltas.iter().filter_map(|delta| position.value(delta, row));

@@ -15,18 +15,113 @@ const MIN_FAILSAFE_S: f64 = 0.5;
 /// `NAVIGATION_STATE_TERMINATION` (uORB, `VehicleStatus.msg`).
 const TERMINATION: f64 = 13.0;
 
-/// The failures that PX4 detects (uORB): the field of the topic `failure_detector_status`, the bit
-/// of the field `vehicle_status.failure_detector_status` in older logs, and the display name.
-const FAILURES: [(&str, u32, &str); 8] = [
-    ("fd_roll", 0, "the roll angle"),
-    ("fd_pitch", 1, "the pitch angle"),
-    ("fd_alt", 2, "the height"),
-    ("fd_ext", 3, "an external failure"),
-    ("fd_arm_escs", 4, "the ESCs when arming"),
-    ("fd_battery", 5, "the battery"),
-    ("fd_imbalanced_prop", 6, "an imbalanced propeller"),
-    ("fd_motor", 7, "a motor"),
+/// The failures that PX4 detects (uORB): the field of the topic `failure_detector_status`, the name of
+/// the bit of the field `vehicle_status.failure_detector_status` in older logs, and the display name.
+const FAILURES: [(&str, &str, &str); 9] = [
+    ("fd_roll", "FAILURE_ROLL", "the roll angle"),
+    ("fd_pitch", "FAILURE_PITCH", "the pitch angle"),
+    ("fd_alt", "FAILURE_ALT", "the height"),
+    ("fd_ext", "FAILURE_EXT", "an external failure"),
+    ("fd_arm_escs", "FAILURE_ARM_ESC", "the ESCs when arming"),
+    ("fd_battery", "FAILURE_BATTERY", "the battery"),
+    ("fd_high_wind", "FAILURE_HIGH_WIND", "a strong wind"),
+    ("fd_imbalanced_prop", "FAILURE_IMBALANCED_PROP", "an imbalanced propeller"),
+    ("fd_motor", "FAILURE_MOTOR", "a motor"),
 ];
+
+/// A flag of `failsafe_flags` that reports a fault.
+struct Flag {
+    field: &'static str,
+    kind: DiagnosisKind,
+    severity: Severity,
+    /// What the flag reports.
+    text: &'static str,
+    /// The field of `failure_detector_status` that reports the same with more detail.
+    detector: &'static str,
+}
+
+const fn flag(
+    field: &'static str,
+    kind: DiagnosisKind,
+    severity: Severity,
+    text: &'static str,
+    detector: &'static str,
+) -> Flag {
+    Flag { field, kind, severity, text, detector }
+}
+
+/// The flags that report faults (uORB, `FailsafeFlags.msg`). The other ones report what flight modes need,
+/// or links, which have rules of their own.
+const FLAGS: [Flag; 12] = {
+    use DiagnosisKind as Kind;
+    use Severity::{Critical, Warning};
+    let height = "an uncommanded loss of height";
+    let failure = "a critical failure";
+    let escs = "a failure of the ESCs when arming";
+    let propeller = "an imbalanced propeller";
+    [
+        flag("fd_alt_loss", Kind::HeightLoss, Critical, height, ""),
+        flag("fd_critical_failure", Kind::Failsafe, Critical, failure, "fd_roll"),
+        flag("fd_esc_arming_failure", Kind::EscFailure, Critical, escs, "fd_arm_escs"),
+        flag(
+            "fd_imbalanced_prop",
+            Kind::MotorFailure,
+            Critical,
+            propeller,
+            "fd_imbalanced_prop",
+        ),
+        flag(
+            "fd_motor_failure",
+            Kind::MotorFailure,
+            Critical,
+            "a failure of a motor",
+            "fd_motor",
+        ),
+        flag(
+            "battery_unhealthy",
+            Kind::BatteryLow,
+            Warning,
+            "that the battery is unhealthy",
+            "",
+        ),
+        flag(
+            "geofence_breached",
+            Kind::GeofenceBreach,
+            Warning,
+            "that the vehicle left the geofence",
+            "",
+        ),
+        flag(
+            "primary_geofence_breached",
+            Kind::GeofenceBreach,
+            Warning,
+            "that the vehicle left the geofence",
+            "",
+        ),
+        flag("gnss_lost", Kind::GpsLoss, Warning, "that a GNSS receiver is lost", ""),
+        flag(
+            "parachute_unhealthy",
+            Kind::SafetyEquipment,
+            Warning,
+            "that the parachute is missing or does not work",
+            "",
+        ),
+        flag(
+            "remote_id_unhealthy",
+            Kind::SafetyEquipment,
+            Warning,
+            "that the remote ID is missing or does not work",
+            "",
+        ),
+        flag(
+            "traffic_avoidance_unhealthy",
+            Kind::SafetyEquipment,
+            Warning,
+            "that the traffic avoidance is missing or does not work",
+            "",
+        ),
+    ]
+};
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
@@ -34,6 +129,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         diagnoses.extend(failsafes(status, phases));
     }
     diagnoses.extend(failures(data, phases));
+    diagnoses.extend(flags(data, phases));
     if data.hard_faults > 0 {
         let count = data.hard_faults;
         let dumps = if count == 1 {
@@ -92,18 +188,49 @@ fn failsafes(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
+/// Finds flags of `failsafe_flags` that are set while the vehicle is armed.
+fn flags(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
+    let Some(flags) = data.first_instance("failsafe_flags") else { return Vec::new() };
+    let detector = data.first_instance("failure_detector_status");
+    let mut diagnoses = Vec::new();
+    for Flag { field, kind, severity, text, detector: other } in FLAGS {
+        if detector.is_some_and(|detector| detector.column(other).is_some()) {
+            continue;
+        }
+        let is_set = |row: usize| {
+            let time = flags.times.get(row)?;
+            Some(phases.is_armed(*time) && flags.value(field, row)? == 1.0)
+        };
+        let set_runs = runs(flags, is_set).into_iter();
+        diagnoses.extend(set_runs.filter(|run| run.seconds() >= MIN_FAILSAFE_S).map(
+            |run| {
+                let seconds = run.seconds();
+                let summary = format!("PX4 reports {text}, for {seconds:.1} s");
+                let times = (run.start, run.end);
+                Diagnosis::new(kind, severity, times, topic_name(flags), summary)
+                    .with_evidence(flags.label(field), 1.0, "", None)
+                    .with_evidence("duration", seconds, "s", Some(MIN_FAILSAFE_S))
+            },
+        ));
+    }
+    diagnoses
+}
+
 fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let detector = data.first_instance("failure_detector_status");
     let status = data.first_instance("vehicle_status");
     let Some(series) = detector.or(status) else { return Vec::new() };
     let mut diagnoses = Vec::new();
-    for (field, bit, name) in FAILURES {
+    let bits = data.bit_names.get("vehicle_status.failure_detector_status");
+    for (field, bit_name, name) in FAILURES {
+        let mut bits = bits.into_iter().flatten();
+        let bit = bits.find(|(_, own)| *own == bit_name).map(|(bit, _)| *bit);
         let is_set = |row: usize| {
             if detector.is_some() {
                 return Some(series.value(field, row)? == 1.0);
             }
             let flags = series.value("failure_detector_status", row)?;
-            Some((flags as u32 >> bit) & 1 == 1)
+            Some((flags as u32 >> bit?) & 1 == 1)
         };
         let is_failed =
             |row: usize| Some(phases.is_armed(*series.times.get(row)?) && is_set(row)?);
@@ -151,9 +278,36 @@ mod tests {
     }
 
     fn diagnoses(series: Vec<Series>) -> Vec<Diagnosis> {
-        let data = FlightData::new((0, 5 * SECOND)).with_series(series);
+        let mut data = FlightData::new((0, 5 * SECOND)).with_series(series);
+        let bits = [(7, "FAILURE_MOTOR".to_owned())].into();
+        data.bit_names
+            .insert("vehicle_status.failure_detector_status".to_owned(), bits);
         let phases = Phases::new(&data);
         diagnose(&data, &phases)
+    }
+
+    #[test]
+    fn flags_of_faults_are_reported_while_armed() {
+        let with = |field: &str| {
+            let mut flags = Series::new("failsafe_flags", 0, status().times);
+            flags.add_column(field, vec![1.0, 0.0, 1.0, 1.0, 0.0]);
+            let found = diagnoses(vec![status(), flags]);
+            let found = found.iter().map(|d| (d.kind, d.start_ns, d.end_ns));
+            found.collect::<Vec<_>>()
+        };
+        let times = (2 * SECOND, 4 * SECOND);
+        for (field, kind) in [
+            ("fd_alt_loss", DiagnosisKind::HeightLoss),
+            ("geofence_breached", DiagnosisKind::GeofenceBreach),
+            ("gnss_lost", DiagnosisKind::GpsLoss),
+            ("parachute_unhealthy", DiagnosisKind::SafetyEquipment),
+            ("remote_id_unhealthy", DiagnosisKind::SafetyEquipment),
+            ("traffic_avoidance_unhealthy", DiagnosisKind::SafetyEquipment),
+            ("fd_motor_failure", DiagnosisKind::MotorFailure),
+        ] {
+            assert_eq!(with(field), [(kind, times.0, times.1)], "{field}");
+        }
+        assert_eq!(with("mode_req_other"), []);
     }
 
     #[test]

@@ -30,12 +30,18 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     for receiver in data.instances("input_rc") {
         let flag = |name: &str, row: usize| receiver.value(name, row).map(|v| v == 1.0);
-        let is_lost = |row: usize| {
-            let time = receiver.times.get(row)?;
+        let has_no_signal = |row: usize| {
             // A receiver in failsafe still sends frames.
             let lost = flag("rc_lost", row).or(flag("rc_failsafe", row))?;
-            let failsafe = flag("rc_failsafe", row).unwrap_or(false);
-            Some((lost || failsafe) && phases.is_armed(*time))
+            Some(lost || flag("rc_failsafe", row).unwrap_or(false))
+        };
+        let first_signal =
+            (0..receiver.times.len()).find(|row| has_no_signal(*row) == Some(false));
+        let Some(first_signal) = first_signal else { continue };
+        let is_lost = |row: usize| {
+            let time = receiver.times.get(row)?;
+            let is_later = row > first_signal;
+            Some(is_later && has_no_signal(row)? && phases.is_armed(*time))
         };
         let summary = "the receiver of the remote control had no signal";
         let rc_losses = losses(receiver, runs(receiver, is_lost), data.time.1, phases);
@@ -181,6 +187,12 @@ mod tests {
         let found = diagnoses(receiver(&rows), 4000);
         assert_eq!((found.len(), found[0].end_ns), (1, 4000 * MS));
         assert_eq!(diagnoses(receiver(&rows), 500), []);
+    }
+
+    #[test]
+    fn receiver_that_never_had_a_signal_has_not_lost_it() {
+        let rows: Vec<_> = (0..20).map(|second| (second * 1000, 1.0, 1.0)).collect();
+        assert_eq!(diagnoses(receiver(&rows), 20_000), []);
     }
 
     #[test]

@@ -3,15 +3,20 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest_value, topic_name},
+    diagnostics::{
+        largest_value,
+        motor_commands::{MotorCommands, motor_of_esc},
+        topic_name,
+    },
     intervals::{Run, runs},
     phases::Phases,
     series::Series,
 };
 
-/// The numbers of outputs and ESCs of a message (uORB, `ActuatorOutputs.msg` and `EscStatus.msg`).
+/// The largest numbers of outputs and ESCs of a message (uORB, `ActuatorOutputs.msg`, and `EscStatus.msg`
+/// since PX4 1.18, which had 8 ESCs before).
 const OUTPUTS: usize = 16;
-const ESCS: usize = 8;
+const ESCS: usize = 12;
 
 /// A motor is locked at its maximum if at least `LOCKED_MESSAGES` successive outputs are at least
 /// `LOCKED_PWM_US` (flight-review-rs, `diagnostics/motor_failure.rs`). Larger values than
@@ -28,16 +33,17 @@ const MIN_STOP_S: f64 = 0.5;
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
+    let commands = MotorCommands::new(data);
     if is_rotary_wing(data) {
         for outputs in data.instances("actuator_outputs") {
-            diagnoses.extend(drops_to_zero(outputs, phases));
+            diagnoses.extend(drops_to_zero(outputs, phases, &commands));
             diagnoses.extend(locked_outputs(outputs, phases));
         }
     }
     for escs in data.instances("esc_status") {
-        diagnoses.extend(esc_reports(escs, phases));
+        diagnoses.extend(esc_reports(data, escs, phases));
         if is_rotary_wing(data) {
-            diagnoses.extend(stopped_motors(escs, phases));
+            diagnoses.extend(stopped_motors(escs, phases, &commands));
         }
     }
     diagnoses
@@ -57,8 +63,12 @@ fn used_output_count(outputs: &Series, row: usize) -> usize {
     (count as usize).min(OUTPUTS)
 }
 
-/// Finds outputs that drop to zero after they were active.
-fn drops_to_zero(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+/// Finds outputs that drop to zero after they were active, although fewer motors are to stand still.
+fn drops_to_zero(
+    outputs: &Series,
+    phases: &Phases,
+    commands: &MotorCommands<'_>,
+) -> Vec<Diagnosis> {
     let names: Vec<String> = (0..OUTPUTS).map(|n| format!("output[{n}]")).collect();
     let columns: Vec<&[f32]> =
         names.iter().map(|name| outputs.column(name).unwrap_or_default()).collect();
@@ -83,10 +93,15 @@ fn drops_to_zero(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
             values.map(|value| value.map_or(f64::NAN, f64::from)).collect();
         // If all motors stop on the ground, the vehicle is about to be disarmed.
         let all_stopped = values.iter().all(|value| *value == 0.0 || value.is_nan());
+        let zeros = values.iter().zip(&was_active).filter(|(v, a)| **v == 0.0 && **a);
+        let zeros = zeros.count();
+        if zeros > 0 && zeros <= commands.stopped_count(*time) {
+            continue;
+        }
         let states = values.iter().zip(&mut was_active).zip(&mut is_reported);
         for (motor, ((value, active), reported)) in states.enumerate() {
             let dropped = *value == 0.0 && *active && !*reported;
-            if dropped && (!all_stopped || phases.is_airborne(*time)) {
+            if dropped && (!all_stopped || phases.is_underway(*time)) {
                 *reported = true;
                 let name = format!("output[{motor}]");
                 diagnoses.push(
@@ -128,7 +143,7 @@ fn locked_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
             Some(
                 is_pulse(value)
                     && motor < used_output_count(outputs, row)
-                    && phases.is_airborne(*time),
+                    && phases.is_underway(*time),
             )
         };
         let high_runs = runs(outputs, is_high).into_iter();
@@ -162,24 +177,33 @@ fn locked_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
 }
 
 /// Finds ESCs that report failures or go offline.
-fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+fn esc_reports(data: &FlightData, escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     let armed = |row: usize| escs.times.get(row).map(|time| phases.is_armed(*time));
     for esc in 0..ESCS {
         let name = format!("esc[{esc}].failures");
         let has_failure = |row| Some(armed(row)? && escs.value(&name, row)? > 0.0);
         if let Some(run) = longest_run(runs(escs, has_failure)) {
-            let flags =
-                largest_value(run.rows().filter_map(|row| escs.value(&name, row)));
+            let rows = run.rows().filter_map(|row| escs.value(&name, row));
+            let flags = rows.fold(0_u32, |all, flags| all | flags as u32);
+            let failures = data.bits("esc_report.failures", "FAILURE_", flags);
+            let is_warning = failures.iter().all(|failure| failure.contains("warn"));
+            let severity =
+                if is_warning { Severity::Warning } else { Severity::Critical };
             diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::EscFailure,
-                    Severity::Critical,
+                    severity,
                     (run.start, run.end),
                     topic_name(escs),
-                    format!("ESC {} reports the failure flags {flags:.0}", esc + 1),
+                    format!("ESC {} reports: {}", esc + 1, failures.join(", ")),
                 )
-                .with_evidence(escs.label(&name), flags, "", Some(0.0)),
+                .with_evidence(
+                    escs.label(&name),
+                    f64::from(flags),
+                    "",
+                    Some(0.0),
+                ),
             );
         }
         let is_online = |row: usize| {
@@ -217,8 +241,12 @@ fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Finds motors that stand still in the air, while others turn.
-fn stopped_motors(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+/// Finds motors that stand still in the air while others turn, although they are to turn.
+fn stopped_motors(
+    escs: &Series,
+    phases: &Phases,
+    commands: &MotorCommands<'_>,
+) -> Vec<Diagnosis> {
     let names: Vec<String> =
         (0..ESCS).map(|esc| format!("esc[{esc}].esc_rpm")).collect();
     let speed = |esc: usize, row: usize| escs.value(names.get(esc)?, row).map(f64::abs);
@@ -228,13 +256,15 @@ fn stopped_motors(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
             (0..escs.times.len()).find(|row| speed(esc, *row) > Some(0.0));
         let Some(first_turning_row) = first_turning else { continue };
         let is_stopped = |row: usize| {
-            let is_airborne = phases.is_airborne(*escs.times.get(row)?);
+            let time = *escs.times.get(row)?;
+            let is_to_turn = !commands.is_stopped(motor_of_esc(escs, esc, row), time);
             let others_turn = (0..ESCS).any(|other| speed(other, row) > Some(0.0));
             Some(
                 row > first_turning_row
-                    && is_airborne
+                    && phases.is_underway(time)
                     && speed(esc, row)? == 0.0
-                    && others_turn,
+                    && others_turn
+                    && is_to_turn,
             )
         };
         let stopped_runs = runs(escs, is_stopped).into_iter();
@@ -305,6 +335,67 @@ mod tests {
         assert_eq!(found[0].kind, DiagnosisKind::MotorFailure);
         assert_eq!(found[0].start_ns, 50 * STEP);
         assert!(found[0].summary.contains("output 2"), "{found:?}");
+    }
+
+    #[test]
+    fn output_that_is_commanded_to_be_the_least_is_no_failure() {
+        let stops = |command: f32, mask: f32| {
+            let times = vec![0, 10 * STEP, 90 * STEP];
+            let mut status = Series::new("vehicle_status", 0, times);
+            status.add_column("arming_state", vec![1.0, 2.0, 1.0]);
+            let times: Vec<i64> = (0..100).map(|n| n * STEP).collect();
+            let mut motors = Series::new("actuator_motors", 0, times.clone());
+            let mut stops = Series::new("control_allocator_status", 0, times);
+            for motor in 0..4 {
+                let value = |row| if motor == 1 && row >= 50 { command } else { 0.5 };
+                motors.add_column(
+                    format!("control[{motor}]"),
+                    (0..100).map(value).collect(),
+                );
+            }
+            stops.add_column(
+                "motor_stop_mask",
+                (0..100).map(|row| if row >= 50 { mask } else { 0.0 }).collect(),
+            );
+            let outputs = outputs(
+                |motor, row| {
+                    if motor == 1 && row >= 50 { 0.0 } else { 1500.0 }
+                },
+            );
+            let data = FlightData::new((0, 100 * STEP))
+                .with_series([status, outputs, motors, stops]);
+            let phases = Phases::new(&data);
+            diagnose(&data, &phases).len()
+        };
+        assert_eq!(stops(0.0, 0.0), 0);
+        assert_eq!(stops(0.4, 0.0), 1);
+        // An injected failure of the second motor.
+        assert_eq!(stops(0.4, 2.0), 0);
+    }
+
+    #[test]
+    fn failures_of_escs_have_names_and_warnings_are_warnings() {
+        let reports = |flags: f32| {
+            let times = (0..100).map(|n| n * STEP).collect();
+            let mut escs = Series::new("esc_status", 0, times);
+            let failures = |row| if (30..60).contains(&row) { flags } else { 0.0 };
+            escs.add_column("esc[0].failures", (0..100).map(failures).collect());
+            let mut status = Series::new("vehicle_status", 0, vec![0]);
+            status.add_column("arming_state", vec![2.0]);
+            let mut data = FlightData::new((0, 100 * STEP)).with_series([status, escs]);
+            let names =
+                [(5, "FAILURE_MOTOR_STUCK"), (8, "FAILURE_WARN_ESC_TEMPERATURE")];
+            let names = names.map(|(bit, name)| (bit, name.to_owned()));
+            data.bit_names.insert("esc_report.failures".to_owned(), names.into());
+            let phases = Phases::new(&data);
+            let found = diagnose(&data, &phases);
+            (found[0].summary.clone(), found[0].severity)
+        };
+        let warning = "ESC 1 reports: warn esc temperature".to_owned();
+        assert_eq!(reports(256.0), (warning, Severity::Warning));
+        let failure = "ESC 1 reports: motor stuck, warn esc temperature".to_owned();
+        assert_eq!(reports(288.0), (failure, Severity::Critical));
+        assert_eq!(reports(1.0).0, "ESC 1 reports: bit 0");
     }
 
     #[test]

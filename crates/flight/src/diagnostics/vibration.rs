@@ -12,6 +12,9 @@ use crate::{
 /// Review, plot "Vibration Metrics"; flight-review-rs, `analysis.rs`).
 const VIBRATION_M_S2: f64 = 4.905;
 const CRITICAL_VIBRATION_M_S2: f64 = 9.81;
+/// The limits of its maximum: once and twice the standard gravity (flight-review-rs, pull request 14).
+const PEAK_M_S2: f64 = 9.81;
+const CRITICAL_PEAK_M_S2: f64 = 19.62;
 
 /// The numbers of clipped samples that are a warning and critical. PX4 warns of more than 1000
 /// (`VehicleIMU.cpp`).
@@ -23,7 +26,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     for imu in data.instances("vehicle_imu_status") {
         let rows = || {
             let times = imu.times.iter().enumerate();
-            times.filter(|(_, time)| phases.is_airborne(**time))
+            times.filter(|(_, time)| phases.is_underway(**time))
         };
         let mut period: Option<(i64, i64)> = None;
         for (_, time) in rows() {
@@ -36,9 +39,20 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             metric.add(imu.value("accel_vibration_metric", row).unwrap_or(f64::NAN));
         }
         if let Some((mean, max)) = metric.mean().zip(metric.max)
-            && mean > VIBRATION_M_S2
+            && (mean > VIBRATION_M_S2 || max > PEAK_M_S2)
         {
-            let is_critical = mean > CRITICAL_VIBRATION_M_S2;
+            let is_critical =
+                mean > CRITICAL_VIBRATION_M_S2 || max > CRITICAL_PEAK_M_S2;
+            let peak = |row: &usize| {
+                imu.value("accel_vibration_metric", *row).is_some_and(|v| v > PEAK_M_S2)
+            };
+            let mut peaks = rows().map(|(row, time)| (row, *time));
+            let mut peaks = peaks.by_ref().filter(|(row, _)| peak(row)).map(|(_, t)| t);
+            // A burst lasts from the first to the last value above the limit.
+            let period = match (mean > VIBRATION_M_S2, peaks.next()) {
+                (false, Some(first)) => (first, peaks.last().unwrap_or(first)),
+                _ => period,
+            };
             let severity =
                 if is_critical { Severity::Critical } else { Severity::Warning };
             let field = imu.label("accel_vibration_metric");
@@ -54,7 +68,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
                     ),
                 )
                 .with_evidence(format!("mean of {field}"), mean, "m/s²", Some(VIBRATION_M_S2))
-                .with_evidence(format!("maximum of {field}"), max, "m/s²", None),
+                .with_evidence(format!("maximum of {field}"), max, "m/s²", Some(PEAK_M_S2)),
             );
         }
 
@@ -117,6 +131,27 @@ mod tests {
         assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
         assert_eq!((found[0].evidence[0].value, found[0].start_ns), (6.0, 5 * SECOND));
         assert_eq!(diagnoses(11.0, 0.0)[0].severity, Severity::Critical);
+    }
+
+    #[test]
+    fn short_strong_vibration_is_found_by_its_maximum() {
+        let burst = |peak: f32| {
+            let times: Vec<i64> = (0..40).map(|second| second * SECOND).collect();
+            let mut status = Series::new("vehicle_status", 0, vec![0]);
+            status.add_column("arming_state", vec![2.0]);
+            let mut imu = Series::new("vehicle_imu_status", 0, times);
+            let metric = |row| if (20..22).contains(&row) { peak } else { 1.0 };
+            imu.add_column("accel_vibration_metric", (0..40).map(metric).collect());
+            let data = FlightData::new((0, 40 * SECOND)).with_series([status, imu]);
+            let phases = Phases::new(&data);
+            let found = diagnose(&data, &phases);
+            let times = |d: &Diagnosis| (d.severity, d.start_ns, d.end_ns);
+            found.iter().map(times).collect::<Vec<_>>()
+        };
+        assert_eq!(burst(9.8), []);
+        let times = (20 * SECOND, 21 * SECOND);
+        assert_eq!(burst(12.0), [(Severity::Warning, times.0, times.1)]);
+        assert_eq!(burst(34.0), [(Severity::Critical, times.0, times.1)]);
     }
 
     #[test]

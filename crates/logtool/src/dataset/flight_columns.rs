@@ -60,17 +60,18 @@ const STATISTICS: [Statistic; 23] = [
 
 impl FlightValues {
     /// Returns the values of an analysed flight. A kind of diagnosis that was not found lasts
-    /// zero seconds.
+    /// zero seconds, and one that was not examined has no value.
     pub(super) fn new(analysis: &FlightAnalysis) -> Self {
         let statistics = &analysis.statistics;
         let mut numbers: BTreeMap<String, f64> = STATISTICS
             .iter()
             .filter_map(|(name, value)| Some(((*name).to_owned(), value(statistics)?)))
             .collect();
-        numbers.insert(COUNT.to_owned(), analysis.diagnoses.len() as f64);
-        for kind in DiagnosisKind::ALL {
-            numbers.insert(seconds_column(*kind), analysis.seconds_of_kind(*kind));
-        }
+        let count = analysis.diagnoses.len() as f64;
+        numbers.extend(analysis.is_examined().then(|| (COUNT.to_owned(), count)));
+        numbers.extend(DiagnosisKind::ALL.iter().filter_map(|kind| {
+            Some((seconds_column(*kind), analysis.seconds_of_kind(*kind)?))
+        }));
         let mut kinds: Vec<&str> =
             analysis.diagnoses.iter().map(|diagnosis| diagnosis.kind.name()).collect();
         kinds.sort_unstable();
@@ -83,7 +84,7 @@ impl FlightValues {
             ("airframe", statistics.airframe.map(str::to_owned)),
             ("vehicle_type", statistics.vehicle_type.map(str::to_owned)),
             ("estimator", statistics.estimator.map(str::to_owned)),
-            ("diagnoses", Some(kinds.join(","))),
+            ("diagnoses", analysis.is_examined().then(|| kinds.join(","))),
             ("worst_severity", severity.map(str::to_owned)),
         ];
         let texts = texts
@@ -155,7 +156,8 @@ mod tests {
             |name: &str| &columns.iter().find(|(own, _)| own == name).unwrap().1;
         let number = |name: &str| column(name).as_primitive::<Float64Type>();
         assert_eq!(number("gps_interference_s").value(0), 40.0);
-        assert_eq!(number("rc_loss_s").value(0), 0.0);
+        assert_eq!(number("gps_loss_s").value(0), 0.0);
+        assert!(number("rc_loss_s").is_null(0));
         assert_eq!(number("armed_s").value(0), 100.0);
         assert!(number("gps_interference_s").is_null(1));
         let text = |name: &str| column(name).as_string::<i32>().value(0).to_owned();

@@ -14,6 +14,7 @@ use std::{
 
 use logtool_core::{Damage, Log as FormatLog, Manifest, MetadataKey, TopicSet, Value};
 use logtool_flight::FlightData;
+use logtool_ulog::px4_bit_names;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
@@ -33,13 +34,17 @@ use crate::{
 pub(crate) use self::fifo::FifoSamples;
 pub use logtool_flight::{
     AnalysisScope, Correlation, Diagnosis, DiagnosisKind, Dropout, Evidence,
-    FilterMark, FilterMarks, FlightAnalysis, FlightStatistics, ModeTime,
-    ResponseMetrics, SamplingRegularity, Severity, SignalAnalysis, Spectrogram,
-    Spectrum, SpectrumLine, StepResponse,
+    Examination, FilterMark, FilterMarks, FlightAnalysis, FlightStatistics, ModeTime,
+    Outcome, ResponseMetrics, SamplingRegularity, Severity, SignalAnalysis,
+    Spectrogram, Spectrum, SpectrumLine, StepResponse,
 };
 
 /// The multi information of PX4's logger with the dump of a hard fault.
 const HARD_FAULT: &str = "hardfault_plain";
+
+/// The sets of bits whose names the analysis reads: their messages and fields.
+const BIT_FIELDS: [(&str, &str); 2] =
+    [("esc_report", "failures"), ("vehicle_status", "failure_detector_status")];
 
 /// A request to analyse the flight in a ULog.
 ///
@@ -268,6 +273,13 @@ fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
         data.hard_faults = faults.len() as u64;
     }
     data.mode_names = px4_modes::mode_names(manifest);
+    data.bit_names = BIT_FIELDS
+        .iter()
+        .map(|(message, field)| {
+            let names = px4_bit_names(manifest, message, field);
+            (format!("{message}.{field}"), names)
+        })
+        .collect();
     data
 }
 
@@ -285,13 +297,19 @@ fn number(value: &Value) -> Option<f64> {
 impl Serialize for Flight {
     fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
         let FlightAnalysis {
-            statistics, diagnoses, sampling, thrust_and_field, ..
+            statistics,
+            diagnoses,
+            examinations,
+            sampling,
+            thrust_and_field,
+            ..
         } = &self.analysis;
         let mut map = out.serialize_map(None)?;
         map.serialize_entry("log", &self.log)?;
         map.serialize_entry("start_ns", &self.start_ns)?;
         map.serialize_entry("statistics", statistics)?;
         map.serialize_entry("diagnoses", diagnoses)?;
+        map.serialize_entry("examinations", examinations)?;
         map.serialize_entry("sampling", sampling)?;
         map.serialize_entry("thrust_and_field", thrust_and_field)?;
         if let Some(signals) = &self.signals {

@@ -49,7 +49,7 @@ impl AccelerationReader {
 
     /// Returns the spectrogram, if there were enough samples at a sufficient rate.
     pub(super) fn finish(self) -> Option<Spectrogram> {
-        let rate_hz = 1.0 / (self.intervals.into_median()? as f64 / 1e9);
+        let rate_hz = 1e9 / self.intervals.into_mean()?;
         if rate_hz < MIN_SPECTRUM_RATE_HZ {
             return None;
         }

@@ -1,6 +1,6 @@
 //! The intervals between the samples of a topic, without their order.
 
-use logtool_flight::SamplingRegularity;
+use logtool_flight::{SamplingRegularity, mean_interval};
 
 use crate::time::period_values::{FreeSlots, PeriodValues};
 
@@ -9,7 +9,6 @@ pub(super) struct SampleIntervals {
     last_time: Option<i64>,
     /// The positive intervals, and their number.
     intervals: PeriodValues,
-    count: u64,
     free_slots: FreeSlots,
     /// The number of samples with the same time as the preceding one.
     repeated: u64,
@@ -23,7 +22,6 @@ impl SampleIntervals {
         Self {
             last_time: None,
             intervals: PeriodValues::default(),
-            count: 0,
             free_slots: FreeSlots::new(),
             repeated: 0,
             backwards: 0,
@@ -37,17 +35,14 @@ impl SampleIntervals {
             Ok(0) => self.repeated += 1,
             Ok(interval) => {
                 self.intervals.add(interval, &mut self.free_slots);
-                self.count += 1;
             }
             Err(_) => self.backwards += 1,
         }
     }
 
-    /// Returns the median of the positive intervals in nanoseconds.
-    pub(super) fn into_median(self) -> Option<u64> {
-        // Of an even number of intervals, the higher one of the two in the middle.
-        let (median, _) = self.intervals.nth(self.count / 2);
-        (self.count > 0).then_some(median)
+    /// Returns the mean of the positive intervals without gaps, in nanoseconds.
+    pub(super) fn into_mean(self) -> Option<f64> {
+        mean_interval(self.intervals.into_counts().into_iter())
     }
 
     /// Returns the sampling regularity of the topic called `label`; `None` without two successive
@@ -77,10 +72,10 @@ mod tests {
     }
 
     #[test]
-    fn median_is_that_of_positive_intervals() {
+    fn mean_is_that_of_positive_intervals() {
         let mut intervals = SampleIntervals::new();
         [0, 0, 0, 0, 5, 4, 11].into_iter().for_each(|time| intervals.add(time));
-        assert_eq!(intervals.into_median(), Some(7));
-        assert_eq!(SampleIntervals::new().into_median(), None);
+        assert_eq!(intervals.into_mean(), Some(6.0));
+        assert_eq!(SampleIntervals::new().into_mean(), None);
     }
 }

@@ -6,7 +6,8 @@ use logtool_core::Timestamp;
 
 use crate::{
     inspect::flight::{
-        Diagnosis, Flight, FlightStatistics, ResponseMetrics, Severity, SignalAnalysis,
+        Diagnosis, DiagnosisKind, Flight, FlightAnalysis, FlightStatistics,
+        ResponseMetrics, Severity, SignalAnalysis,
     },
     text::{
         text_style::TextStyle,
@@ -37,7 +38,11 @@ impl Flight {
     fn add_diagnoses(&self, text: &mut String, style: TextStyle) {
         let list = &self.analysis.diagnoses;
         if list.is_empty() {
-            text.push_str("No diagnoses\n");
+            let is_examined = self.analysis.is_examined();
+            let none =
+                if is_examined { "No diagnoses" } else { "Nothing was examined" };
+            let _ = writeln!(text, "{none}");
+            self.add_examinations(text);
             return;
         }
         let word = if list.len() == 1 { "diagnosis" } else { "diagnoses" };
@@ -54,7 +59,27 @@ impl Flight {
             let _ =
                 writeln!(text, "{:24}{}", "", escape_unprintable(&evidence(diagnosis)));
         }
+        self.add_examinations(text);
     }
+
+    /// Adds which kinds of faults were found, not found and not examined.
+    fn add_examinations(&self, text: &mut String) {
+        let summary = self.analysis.examination_summary();
+        let _ = writeln!(text, "Kinds of faults: {summary}");
+        for line in unexamined(&self.analysis) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+}
+
+/// Returns a line for each set of missing topics and fields, with the kinds of faults that were not
+/// examined without them.
+pub(crate) fn unexamined(analysis: &FlightAnalysis) -> Vec<String> {
+    let line = |(missing, kinds): (&[String], Vec<DiagnosisKind>)| {
+        let kinds: Vec<&str> = kinds.into_iter().map(DiagnosisKind::title).collect();
+        format!("not examined without {}: {}", missing.join(", "), kinds.join(", "))
+    };
+    analysis.unexamined().into_iter().map(line).collect()
 }
 
 /// Returns the values that support a diagnosis, with their units and limits.

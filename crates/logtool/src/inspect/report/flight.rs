@@ -97,7 +97,10 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
     if diagnoses.is_empty() {
         // Nothing is known of a log that could not be analysed: a remark says so.
         if !analysed.is_empty {
-            blocks.push(no_diagnoses());
+            let is_examined = analysed.analysis.is_examined();
+            let none =
+                if is_examined { "No diagnoses." } else { "Nothing was examined." };
+            blocks.push(Block::Note(none.to_owned()));
         }
     } else {
         let head = ["severity", "time", "diagnosis", "evidence", "look at"];
@@ -110,6 +113,13 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
             blocks.push(Block::Note(note));
         }
     }
+    if !analysed.is_empty {
+        let kinds = count_of(DiagnosisKind::ALL.len() as u64, "kind");
+        let summary = analysed.analysis.examination_summary();
+        blocks.push(Block::Note(format!("Of {kinds} of faults: {summary}.")));
+        blocks
+            .extend(text::unexamined(&analysed.analysis).into_iter().map(Block::Note));
+    }
     let facts = text::statistics_facts(&analysed.analysis.statistics);
     let facts = facts.into_iter().map(|(name, value)| match name.strip_prefix("  ") {
         // In the text of `flight`, these follow the maximum speed.
@@ -119,12 +129,6 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
     blocks.push(Block::Facts(facts.collect()));
     blocks.extend(analysed.remarks.iter().cloned().map(Block::Note));
     blocks
-}
-
-/// Returns the note that the flight has no faults.
-fn no_diagnoses() -> Block {
-    let kinds = count_of(DiagnosisKind::ALL.len() as u64, "kind");
-    Block::Note(format!("No diagnoses: none of {kinds} of faults was found."))
 }
 
 fn row(diagnosis: &Diagnosis, clock: &ShownClock) -> TableRow {
@@ -189,7 +193,11 @@ fn plot_titles(kind: DiagnosisKind) -> &'static [&'static str] {
         }
         Kind::CpuLoad | Kind::RamUsage => &["CPU and RAM"],
         Kind::LoggingDropouts => &["Sampling regularity"],
-        Kind::Failsafe => &["Failsafe flags"],
+        Kind::Failsafe
+        | Kind::HeightLoss
+        | Kind::GeofenceBreach
+        | Kind::SafetyEquipment => &["Failsafe flags"],
+        Kind::PositionLoss => &["Estimator state", "Local position, north"],
         Kind::HardFault => &[logger_texts::HARD_FAULTS],
         _ => &[],
     }

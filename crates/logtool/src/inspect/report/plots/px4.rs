@@ -113,9 +113,60 @@ pub(super) fn plots() -> impl Iterator<Item = &'static Px4Plot> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use logtool_flight::{flight_topics, signal_topics};
+    use logtool_ulog::px4_field_releases;
 
     use super::*;
+
+    /// Returns each field that an analysis or a plot reads, with its topic.
+    fn read_fields() -> Vec<(&'static str, &'static str)> {
+        let lines = plots().flat_map(|plot| {
+            let right = plot.right.iter().flat_map(|(_, _, lines)| *lines);
+            plot.lines.iter().chain(right)
+        });
+        let lines = lines.flat_map(|(_, topic, fields, _)| {
+            let topic = topic.split('.').next().unwrap_or(topic);
+            fields.iter().map(move |field| (topic, *field))
+        });
+        let needed = flight_topics().iter().chain(signal_topics());
+        let needed = needed.flat_map(|needed| {
+            needed.fields.iter().map(move |field| (needed.name, *field))
+        });
+        lines.chain(needed).collect()
+    }
+
+    const FORMER_FIELDS: &str = include_str!("px4/former_fields.txt");
+
+    /// The development branch of PX4 after 1.18.
+    const NEWEST: u16 = 0x0113;
+
+    #[test]
+    fn fields_that_newer_releases_renamed_are_read_by_their_new_names() {
+        let fields = read_fields();
+        let is_read = |name: &str| {
+            fields.iter().any(|(topic, field)| format!("{topic}.{field}") == name)
+        };
+        let is_new = |topic: &str, field: &str| {
+            let mut ranges = px4_field_releases(topic, field).into_iter();
+            ranges.any(|range| range.contains(&NEWEST))
+        };
+        let lines = FORMER_FIELDS.lines().filter(|line| !line.starts_with('#'));
+        let former: BTreeMap<&str, &str> =
+            lines.map(|line| line.split_once(' ').unwrap_or((line, ""))).collect();
+        for (topic, field) in &fields {
+            let name = format!("{topic}.{field}");
+            let is_former = former.contains_key(name.as_str());
+            assert_ne!(is_new(topic, field), is_former, "{name}: does PX4 have it?");
+        }
+        for (name, new_name) in &former {
+            assert!(is_read(name), "{name}");
+            if let Some((topic, field)) = new_name.split_once('.') {
+                assert!(is_new(topic, field) && is_read(new_name), "{new_name}");
+            }
+        }
+    }
 
     #[test]
     fn each_title_is_that_of_one_plot() {

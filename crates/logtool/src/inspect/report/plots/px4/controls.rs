@@ -29,7 +29,7 @@ macro_rules! outputs {
     };
 }
 
-/// The lines of this field of eight ESCs.
+/// The lines of this field of twelve ESCs; before PX4 1.18, there are eight.
 macro_rules! escs {
     ($field:literal) => {
         &[
@@ -41,6 +41,10 @@ macro_rules! escs {
             ("ESC 5", "esc_status", &[concat!("esc[5].", $field)], Same),
             ("ESC 6", "esc_status", &[concat!("esc[6].", $field)], Same),
             ("ESC 7", "esc_status", &[concat!("esc[7].", $field)], Same),
+            ("ESC 8", "esc_status", &[concat!("esc[8].", $field)], Same),
+            ("ESC 9", "esc_status", &[concat!("esc[9].", $field)], Same),
+            ("ESC 10", "esc_status", &[concat!("esc[10].", $field)], Same),
+            ("ESC 11", "esc_status", &[concat!("esc[11].", $field)], Same),
         ]
     };
 }
@@ -170,6 +174,13 @@ pub(super) const PLOTS: &[Px4Plot] = &[
             ("servo 5", "actuator_servos", &["control[5]"], Same),
             ("servo 6", "actuator_servos", &["control[6]"], Same),
             ("servo 7", "actuator_servos", &["control[7]"], Same),
+            ("servo 8", "actuator_servos", &["control[8]"], Same),
+            ("servo 9", "actuator_servos", &["control[9]"], Same),
+            ("servo 10", "actuator_servos", &["control[10]"], Same),
+            ("servo 11", "actuator_servos", &["control[11]"], Same),
+            ("servo 12", "actuator_servos", &["control[12]"], Same),
+            ("servo 13", "actuator_servos", &["control[13]"], Same),
+            ("servo 14", "actuator_servos", &["control[14]"], Same),
         ],
     ),
     Px4Plot::new("Actuator outputs (main)", "", outputs!("actuator_outputs"))

@@ -256,6 +256,12 @@ pub(super) const PLOTS: &[Px4Plot] = &[
                 &["true_ground_minus_wind_m_s"],
                 Same,
             ),
+            (
+                "calibrated ground speed minus wind",
+                "airspeed_validated",
+                &["calibrated_ground_minus_wind_m_s"],
+                Same,
+            ),
             ("indicated airspeed", "airspeed", &["indicated_airspeed_m_s"], Same),
             ("true airspeed setpoint", "tecs_status", &["true_airspeed_sp"], Same),
             ("true airspeed setpoint", "tecs_status", &["airspeed_sp"], Same),

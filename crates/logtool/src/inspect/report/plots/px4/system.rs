@@ -56,11 +56,13 @@ pub(super) const PLOTS: &[Px4Plot] = &[
         &[
             ("barometer", "sensor_baro", &["temperature"], Same),
             ("barometer", "vehicle_air_data", &["baro_temp_celcius"], Same),
+            ("ambient", "vehicle_air_data", &["ambient_temperature"], Same),
             ("accel 0", "sensor_accel", &["temperature"], Same),
             ("accel 0", "vehicle_imu_status", &["temperature_accel"], Same),
             ("accel 1", "sensor_accel.1", &["temperature"], Same),
             ("accel 2", "sensor_accel.2", &["temperature"], Same),
             ("airspeed sensor", "airspeed", &["air_temperature_celsius"], Same),
+            ("airspeed sensor", "differential_pressure", &["temperature"], Same),
             ("battery", "battery_status", &["temperature"], Same),
         ],
     )

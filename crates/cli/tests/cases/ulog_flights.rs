@@ -1,0 +1,185 @@
+//! Tests of the analysis of flights, and of the names of PX4's values by release.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{program::Folder, samples::sample};
+
+/// Returns the analysis of a case, if the samples are there.
+fn flight(case: &str) -> Option<Value> {
+    let log = sample(&format!("cases/ulog/{case}.ulg"))?;
+    let run = Folder::new().run(&["flight", "--json", &log]).assert_success();
+    Some(serde_json::from_str(&run.stdout).unwrap())
+}
+
+/// Returns the kind, the severity and the duration in seconds of each diagnosis.
+fn diagnoses(analysis: &Value) -> Vec<(String, String, f64)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let list = analysis["diagnoses"].as_array().unwrap().iter();
+    list.map(|own| {
+        let nanos = |name: &str| own[name].as_i64().unwrap();
+        let seconds = (nanos("end_ns") - nanos("start_ns")) as f64 / 1e9;
+        (text(&own["kind"]), text(&own["severity"]), seconds)
+    })
+    .collect()
+}
+
+/// Returns the labels of a column of a topic as text, in the order of the records.
+fn labels(case: &str, topic: &str, column: &str) -> Option<Vec<String>> {
+    let log = sample(&format!("cases/ulog/{case}.ulg"))?;
+    let folder = Folder::new();
+    let args =
+        ["convert", &log, "-o", "out", "--labels", "--format", "csv", "-t", topic];
+    folder.run(&args).assert_status(0, &[]);
+    let files = fs::read_dir(folder.path().join("out")).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let file = files.find(|path| path.extension().is_some_and(|own| own == "csv"));
+    let table = fs::read_to_string(file.unwrap()).unwrap();
+    let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let index = head.iter().position(|name| *name == format!("{column}_label"));
+    let index = index.unwrap_or_else(|| panic!("{column}: {head:?}"));
+    let mut labels: Vec<String> = lines.map(|line| line[index].to_owned()).collect();
+    labels.dedup();
+    Some(labels)
+}
+
+#[test]
+fn reasons_of_1_17_are_those_before_the_change_of_1_18() {
+    let case = "px4_1_17_reasons";
+    let Some(reasons) = labels(case, "vehicle_status", "latest_disarming_reason")
+    else {
+        return;
+    };
+    assert!(
+        reasons.contains(&"ARM_DISARM_REASON_AUTO_DISARM_LAND".to_owned()),
+        "{reasons:?}"
+    );
+    let modes = labels(case, "vehicle_status", "nav_state").unwrap();
+    assert!(
+        modes.contains(&"NAVIGATION_STATE_ALTITUDE_CRUISE".to_owned()),
+        "{modes:?}"
+    );
+}
+
+#[test]
+fn modes_of_1_18_have_names_everywhere() {
+    let case = "px4_1_18_modes";
+    let Some(modes) = labels(case, "vehicle_status", "nav_state") else { return };
+    for mode in ["POSITION_SLOW", "GUIDED_COURSE", "ALTITUDE_CRUISE"] {
+        let name = format!("NAVIGATION_STATE_{mode}");
+        assert!(modes.contains(&name), "{name}: {modes:?}");
+        let analysis = flight(case).unwrap();
+        let mut names = analysis["statistics"]["modes"].as_array().unwrap().iter();
+        assert!(names.any(|own| own["name"] == mode), "{mode}: {analysis}");
+    }
+    let types = labels(case, "vehicle_status", "vehicle_type").unwrap();
+    assert!(types.contains(&"VEHICLE_TYPE_UNSPECIFIED".to_owned()), "{types:?}");
+    assert!(labels(case, "vehicle_status", "nav_state_display").is_some());
+}
+
+#[test]
+fn states_of_jamming_are_those_of_1_16() {
+    let case = "px4_1_16_jamming";
+    let Some(states) = labels(case, "sensor_gps", "jamming_state") else { return };
+    for name in ["JAMMING_STATE_WARNING", "JAMMING_STATE_CRITICAL"] {
+        assert!(states.contains(&name.to_owned()), "{states:?}");
+    }
+    let spoofing = labels(case, "sensor_gps", "spoofing_state").unwrap();
+    assert!(spoofing.contains(&"SPOOFING_STATE_NONE".to_owned()), "{spoofing:?}");
+}
+
+#[test]
+fn renamed_test_ratio_is_read() {
+    for case in ["px4_1_18_compass", "px4_1_15_compass"] {
+        let Some(analysis) = flight(case) else { return };
+        let found = diagnoses(&analysis);
+        let [(kind, _, seconds)] = found.as_slice() else {
+            panic!("{case}: {found:?}")
+        };
+        assert_eq!(kind, "compass_interference", "{case}");
+        assert!((seconds - 19.8).abs() < 0.3, "{case}: {seconds}");
+    }
+}
+
+#[test]
+fn tenth_of_twelve_escs_is_read() {
+    let Some(analysis) = flight("px4_1_18_esc12_stop") else { return };
+    let found = diagnoses(&analysis);
+    let [(kind, _, seconds)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(kind, "esc_failure");
+    assert!((seconds - 15.0).abs() < 0.3, "{seconds}");
+    assert!(
+        analysis["diagnoses"][0]["summary"].as_str().unwrap().starts_with("motor 10 ")
+    );
+}
+
+#[test]
+fn flags_of_failsafes_are_diagnosed() {
+    for (case, kind) in [
+        ("px4_1_18_flag_fd_alt_loss", "height_loss"),
+        ("px4_1_18_flag_parachute_unhealthy", "safety_equipment"),
+    ] {
+        let Some(analysis) = flight(case) else { return };
+        let found = diagnoses(&analysis);
+        let [(found_kind, _, seconds)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(found_kind, kind);
+        assert!((seconds - 15.0).abs() < 0.6, "{case}: {seconds}");
+    }
+}
+
+#[test]
+fn lost_position_aiding_is_found_without_a_failsafe() {
+    let Some(analysis) = flight("position_aiding_lost_no_failsafe") else { return };
+    let found = diagnoses(&analysis);
+    let lost = found.iter().find(|(kind, ..)| kind == "position_loss").unwrap();
+    assert!((lost.2 - 41.0).abs() < 0.6, "{found:?}");
+    assert_eq!(lost.1, "critical");
+}
+
+#[test]
+fn short_strong_vibration_is_found_by_its_peak() {
+    let Some(analysis) = flight("vibration_burst") else { return };
+    let found = diagnoses(&analysis);
+    let [(kind, severity, _)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((kind.as_str(), severity.as_str()), ("vibration", "critical"));
+}
+
+#[test]
+fn commanded_least_output_is_no_failure() {
+    let Some(analysis) = flight("least_output_commanded") else { return };
+    assert_eq!(diagnoses(&analysis), []);
+}
+
+#[test]
+fn receiver_that_never_had_a_signal_is_no_loss() {
+    let Some(analysis) = flight("rc_never_connected") else { return };
+    assert!(diagnoses(&analysis).iter().all(|(kind, ..)| kind != "rc_loss"));
+}
+
+#[test]
+fn kinds_whose_topics_are_missing_are_not_examined() {
+    let Some(analysis) = flight("only_local_position") else { return };
+    let examinations = analysis["examinations"].as_array().unwrap();
+    assert!(!examinations.is_empty());
+    for examination in examinations {
+        assert_eq!(examination["result"], "not_examined", "{examination}");
+        assert_ne!(examination["missing"].as_array().unwrap().len(), 0);
+    }
+    let log = sample("cases/ulog/only_local_position.ulg").unwrap();
+    let folder = Folder::new();
+    folder.run(&["report", &log, "-o", "r.html"]).assert_status(0, &[]);
+    let page = folder.read("r.html");
+    assert!(!page.contains("No diagnoses") && page.contains("Nothing was examined."));
+    assert!(page.contains("not examined without"));
+    folder.run(&["index", &log, "-o", "i.csv", "--analysis"]).assert_status(0, &[]);
+    let table = folder.read("i.csv");
+    let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (head, row) = (lines.next().unwrap(), lines.next().unwrap());
+    for name in ["battery_brownout_s", "gps_loss_s", "rc_loss_s", "hard_fault_s"] {
+        let column = head.iter().position(|own| *own == name).unwrap();
+        // Some texts before may have commas, so that columns are counted from the end.
+        assert_eq!(row[row.len() - (head.len() - column)], "", "{name}: {row:?}");
+    }
+}

@@ -1,0 +1,273 @@
+//! Which kinds of diagnoses a log allows to examine.
+
+use serde::Serialize;
+
+use crate::{
+    data::FlightData,
+    diagnosis::{Diagnosis, DiagnosisKind},
+};
+
+/// The result of one kind of diagnosis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "result")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// There are diagnoses of the kind.
+    Found,
+    /// The log has what the kind needs, and there is none.
+    NotFound,
+    /// The log does not have what the kind needs, so that nothing is known.
+    NotExamined {
+        /// The missing topics and fields. Of alternatives, the usual one is named.
+        missing: Vec<String>,
+    },
+}
+
+/// A kind of diagnosis and its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Examination {
+    /// The kind.
+    pub kind: DiagnosisKind,
+    /// The result.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// Fields as `topic.field`, of which the log must have at least one. The first is the usual one.
+type Alternatives = &'static [&'static str];
+
+const ARMED: Alternatives = &["vehicle_status.arming_state"];
+const UNDERWAY: Alternatives =
+    &["vehicle_land_detected.landed", "vehicle_status.arming_state"];
+const VOLTAGE: Alternatives =
+    &["battery_status.voltage_v", "battery_status.voltage_filtered_v"];
+
+/// Returns the fields that a kind needs: one of each of the alternatives.
+fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
+    use DiagnosisKind as Kind;
+    match kind {
+        Kind::GpsInterference => &[&[
+            "vehicle_gps_position.eph",
+            "vehicle_gps_position.jamming_state",
+            "vehicle_gps_position.jamming_indicator",
+            "sensor_gps.eph",
+            "sensor_gps.jamming_state",
+            "sensor_gps.jamming_indicator",
+        ]],
+        Kind::GpsLoss => &[
+            &[
+                "vehicle_gps_position.fix_type",
+                "sensor_gps.fix_type",
+                "failsafe_flags.gnss_lost",
+            ],
+            ARMED,
+        ],
+        Kind::MotorFailure => &[
+            &[
+                "actuator_outputs.output[0]",
+                "failure_detector_status.fd_motor",
+                "failsafe_flags.fd_motor_failure",
+                "vehicle_status.failure_detector_status",
+            ],
+            ARMED,
+        ],
+        Kind::EscFailure => &[
+            &[
+                "esc_status.esc_online_flags",
+                "esc_status.esc[0].esc_rpm",
+                "esc_status.esc[0].failures",
+            ],
+            ARMED,
+        ],
+        Kind::BatteryBrownout | Kind::BatteryNotMeasured => &[VOLTAGE, ARMED],
+        Kind::BatterySag => &[VOLTAGE, UNDERWAY],
+        Kind::BatteryLow => {
+            &[&["battery_status.warning", "failsafe_flags.battery_unhealthy"], ARMED]
+        }
+        Kind::PowerRail => {
+            &[&["system_power.voltage5v_v", "system_power.voltage5V_v"], ARMED]
+        }
+        Kind::EkfFailure => &[&[
+            "estimator_status.vel_test_ratio",
+            "estimator_status.pos_test_ratio",
+            "estimator_status.hgt_test_ratio",
+            "estimator_status.filter_fault_flags",
+        ]],
+        Kind::EkfReset => &[
+            &[
+                "vehicle_local_position.xy_reset_counter",
+                "vehicle_local_position.z_reset_counter",
+            ],
+            UNDERWAY,
+        ],
+        Kind::EkfSelectorWhipsaw => {
+            &[&["estimator_selector_status.instance_changed_count"]]
+        }
+        Kind::TecsNonfinitePitch => {
+            &[&["tecs_status.pitch_sp_rad", "tecs_status.pitch_integ"]]
+        }
+        Kind::RcLoss => &[
+            &[
+                "input_rc.rc_lost",
+                "input_rc.rc_failsafe",
+                "failsafe_flags.manual_control_signal_lost",
+                "vehicle_status.rc_signal_lost",
+            ],
+            ARMED,
+        ],
+        Kind::DataLinkLoss => &[
+            &[
+                "failsafe_flags.gcs_connection_lost",
+                "vehicle_status.gcs_connection_lost",
+                "vehicle_status.data_link_lost",
+            ],
+            ARMED,
+        ],
+        Kind::Vibration => &[&["vehicle_imu_status.accel_vibration_metric"], UNDERWAY],
+        Kind::Clipping => &[
+            &[
+                "vehicle_imu_status.accel_clipping[0]",
+                "vehicle_imu_status.accel_clipping[1]",
+                "vehicle_imu_status.accel_clipping[2]",
+            ],
+            UNDERWAY,
+        ],
+        Kind::CompassInterference => &[
+            &[
+                "vehicle_magnetometer.magnetometer_ga[0]",
+                "sensor_combined.magnetometer_ga[0]",
+                "estimator_status.hdg_test_ratio",
+                "estimator_status.mag_test_ratio",
+            ],
+            UNDERWAY,
+        ],
+        Kind::CpuLoad => &[&["cpuload.load"]],
+        Kind::RamUsage => &[&["cpuload.ram_usage"]],
+        // Any log of a flight has its dropouts and hard faults.
+        Kind::LoggingDropouts | Kind::HardFault => &[ARMED],
+        Kind::Failsafe => &[
+            &[
+                "vehicle_status.failsafe",
+                "vehicle_status.nav_state",
+                "failure_detector_status.fd_roll",
+                "failsafe_flags.fd_critical_failure",
+            ],
+            ARMED,
+        ],
+        Kind::PositionLoss => &[&["vehicle_local_position.xy_valid"], UNDERWAY],
+        Kind::HeightLoss => &[&["failsafe_flags.fd_alt_loss"], ARMED],
+        Kind::GeofenceBreach => &[
+            &[
+                "failsafe_flags.geofence_breached",
+                "failsafe_flags.primary_geofence_breached",
+            ],
+            ARMED,
+        ],
+        Kind::SafetyEquipment => &[
+            &[
+                "failsafe_flags.parachute_unhealthy",
+                "failsafe_flags.remote_id_unhealthy",
+                "failsafe_flags.traffic_avoidance_unhealthy",
+            ],
+            ARMED,
+        ],
+    }
+}
+
+/// Returns the result of each kind, in the order of [`DiagnosisKind::ALL`].
+pub(crate) fn examine(data: &FlightData, diagnoses: &[Diagnosis]) -> Vec<Examination> {
+    let examine = |kind: &DiagnosisKind| {
+        let is_missing = |fields: &&Alternatives| {
+            !fields.iter().any(|field| has_values(data, field))
+        };
+        let missing = needs(*kind).iter().filter(is_missing);
+        let missing = missing.filter_map(|fields| missing_name(data, fields.first()?));
+        let missing: Vec<String> = missing.collect();
+        let outcome = if diagnoses.iter().any(|diagnosis| diagnosis.kind == *kind) {
+            Outcome::Found
+        } else if missing.is_empty() {
+            Outcome::NotFound
+        } else {
+            Outcome::NotExamined { missing }
+        };
+        Examination { kind: *kind, outcome }
+    };
+    DiagnosisKind::ALL.iter().map(examine).collect()
+}
+
+/// Returns whether the log has values of a field, which is `topic.field`.
+fn has_values(data: &FlightData, field: &str) -> bool {
+    let Some((topic, field)) = field.split_once('.') else { return false };
+    let mut instances = data.instances(topic);
+    instances
+        .any(|series| series.column(field).is_some_and(|values| !values.is_empty()))
+}
+
+/// Returns the name of a missing field: that of its topic if the whole topic is missing.
+fn missing_name(data: &FlightData, field: &str) -> Option<String> {
+    let (topic, _) = field.split_once('.')?;
+    let has_topic = data.instances(topic).any(|series| !series.times.is_empty());
+    Some(if has_topic { field } else { topic }.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analyze, series::Series};
+
+    fn outcome(data: &FlightData, kind: DiagnosisKind) -> Outcome {
+        let mut examinations = analyze(data).examinations.into_iter();
+        examinations.find(|examination| examination.kind == kind).unwrap().outcome
+    }
+
+    #[test]
+    fn kind_without_its_topics_is_not_examined() {
+        let missing = |names: &[&str]| Outcome::NotExamined {
+            missing: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let mut data = FlightData::new((0, 1_000_000_000));
+        let kind = DiagnosisKind::BatteryBrownout;
+        assert_eq!(
+            outcome(&data, kind),
+            missing(&["battery_status", "vehicle_status"])
+        );
+        let mut status = Series::new("vehicle_status", 0, vec![0]);
+        status.add_column("arming_state", vec![2.0]);
+        data.series.push(status);
+        assert_eq!(outcome(&data, kind), missing(&["battery_status"]));
+        assert_eq!(outcome(&data, DiagnosisKind::HardFault), Outcome::NotFound);
+        let mut battery = Series::new("battery_status", 0, vec![0, 900_000_000]);
+        battery.add_column("warning", vec![0.0, 0.0]);
+        data.series.push(battery.clone());
+        assert_eq!(outcome(&data, kind), missing(&["battery_status.voltage_v"]));
+        assert_eq!(outcome(&data, DiagnosisKind::BatteryLow), Outcome::NotFound);
+        battery.add_column("voltage_v", vec![16.0, 16.0]);
+        data.series.push(battery);
+        assert_eq!(outcome(&data, kind), Outcome::NotFound);
+        assert_eq!(analyze(&data).seconds_of_kind(kind), Some(0.0));
+        assert_eq!(analyze(&data).seconds_of_kind(DiagnosisKind::GpsLoss), None);
+    }
+
+    #[test]
+    fn empty_log_has_no_examined_kind() {
+        let analysis = analyze(&FlightData::new((0, 0)));
+        assert!(!analysis.is_examined() && analysis.diagnoses.is_empty());
+        assert_eq!(analysis.examinations.len(), DiagnosisKind::ALL.len());
+    }
+
+    /// Each field that a kind needs is one that the analysis reads.
+    #[test]
+    fn needed_fields_are_read() {
+        for kind in DiagnosisKind::ALL {
+            for field in needs(*kind).iter().flat_map(|fields| *fields) {
+                let (topic, field) = field.split_once('.').unwrap();
+                let mut topics = crate::flight_topics().iter();
+                assert!(
+                    topics.any(|own| own.name == topic && own.fields.contains(&field)),
+                    "{topic}.{field}"
+                );
+            }
+        }
+    }
+}
