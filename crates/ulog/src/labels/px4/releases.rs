@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(since("estimator_status", "hdg_test_ratio"), Some(0x0110));
         assert_eq!(
             px4_field_releases("estimator_status", "mag_test_ratio"),
-            [0x010d..0x0110]
+            vec![0x010d..0x0110; 1]
         );
         assert_eq!(since("esc_status", "esc[11].motor_temperature"), Some(0x0112));
         assert_eq!(since("vehicle_status", "nav_state"), Some(0x010d));
