@@ -96,6 +96,26 @@ fn extended_chunk_len(bytes: &[u8], max_len: u64) -> Option<u64> {
     is_plausible.then_some(record_len)
 }
 
+/// Returns the length of the record at the start of `bytes`, if it is plausible in a chain
+/// of records: its first text or list, too, must fit into it. Entries of a message index look
+/// like records in which only this is wrong: a byte of a time, and an offset as the length.
+fn chained_record_len(bytes: &[u8], max_len: u64) -> Option<u64> {
+    let record_len = plausible_record_len(bytes, max_len)
+        .or_else(|| extended_chunk_len(bytes, max_len))?;
+    let (op, len) = wire::record_header(bytes)?;
+    let first_text = match op {
+        op::HEADER | op::METADATA => 0,
+        op::SCHEMA => 2,
+        op::CHANNEL => 4,
+        op::ATTACHMENT | op::METADATA_INDEX => 16,
+        op::CHUNK_INDEX => 32,
+        op::ATTACHMENT_INDEX => 40,
+        _ => return Some(record_len),
+    };
+    let content = bytes.get(RECORD_HEADER_LEN..)?;
+    has_array(content, len, first_text, 1).then_some(record_len)
+}
+
 /// Returns the offset of the first chain of records in `bytes`. `is_last` means that
 /// the records end with `bytes`.
 pub(crate) fn find_in_bytes(bytes: &[u8], is_last: bool) -> Option<usize> {
@@ -112,9 +132,9 @@ fn is_chain(bytes: &[u8], start: usize, is_last: bool) -> bool {
         }
         let first_bytes = inspected_bytes(remaining);
         let max_len = if is_last { remaining.len() as u64 } else { u64::MAX };
-        let len = plausible_record_len(first_bytes, max_len)
-            .or_else(|| extended_chunk_len(first_bytes, max_len));
-        let Some(len) = len else { return false };
+        let Some(len) = chained_record_len(first_bytes, max_len) else {
+            return false;
+        };
         match usize::try_from(len).ok().and_then(|len| offset.checked_add(len)) {
             Some(end) if end <= bytes.len() => offset = end,
             // The next record is not available. Only a chunk has enough fields that must
@@ -186,26 +206,48 @@ fn may_lie_in_chunk(first_bytes: &[u8]) -> bool {
     matches!(op, 0 | op::HEADER | op::SCHEMA | op::CHANNEL | op::MESSAGE)
 }
 
-/// Returns true if a chain of records that cannot lie in a chunk starts at `offset`. Some
-/// records have enough fields that must be consistent, so that they end the chain.
+/// Returns true if a chain of records that cannot lie in a chunk starts at `offset`. A chunk
+/// ends the chain: it has enough fields that must be consistent.
 fn is_chain_outside_chunk(
     window: &WindowReader<'_>,
     mut offset: u64,
     file_len: u64,
 ) -> Result<bool> {
+    let mut is_after_data = false;
     for _ in 0..CHAIN_RECORDS {
         let first_bytes = window.peek(offset, INSPECTED_LEN)?;
         let first_bytes = inspected_bytes(&first_bytes);
         if first_bytes.is_empty() || *first_bytes == MAGIC {
             return Ok(true);
         }
-        let len = plausible_record_len(first_bytes, file_len.saturating_sub(offset));
-        match (len, first_bytes.first()) {
-            (None, _) => return Ok(false),
-            (_, Some(&(op::CHUNK | op::DATA_END | op::FOOTER))) => return Ok(true),
-            _ if may_lie_in_chunk(first_bytes) => return Ok(false),
-            (Some(len), _) => offset += len,
+        let max_len = file_len.saturating_sub(offset);
+        let Some(len) = chained_record_len(first_bytes, max_len) else {
+            return Ok(false);
+        };
+        match first_bytes.first() {
+            Some(&op::CHUNK) => return Ok(true),
+            Some(&op::DATA_END) => is_after_data = true,
+            // The summary repeats schemas and channels.
+            _ if may_lie_in_chunk(first_bytes) && !is_after_data => return Ok(false),
+            _ => {}
         }
+        offset += len;
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last bytes of the times look like opcodes, and the offsets like lengths, after which
+    /// another entry follows.
+    #[test]
+    fn entries_of_a_message_index_are_not_a_chain() {
+        let time = u64::from_le_bytes([7, 7, 7, 7, 7, 7, 7, op::METADATA_INDEX]);
+        let entries: Vec<u8> =
+            [time, 23].iter().flat_map(|field| field.to_le_bytes()).collect();
+        assert_eq!(plausible_record_len(&entries.repeat(9)[7..], 1000), Some(32));
+        assert_eq!(find_in_bytes(&entries.repeat(9), false), None);
+    }
 }

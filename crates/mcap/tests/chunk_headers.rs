@@ -154,6 +154,24 @@ fn chunk_after_missing_bytes_is_read() {
     }
 }
 
+/// The declared length of an index in which bytes are missing includes the start of the next chunk.
+#[test]
+fn chunk_after_missing_bytes_of_an_index_is_read() {
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
+        let mut bytes = file(compression);
+        let parts = open(&bytes).manifest().parts.clone();
+        let index = parts[1].bytes.end as usize;
+        bytes.drain(index + 20..index + 30);
+        let (messages, damage) = read(&open(&bytes));
+        assert_eq!(messages, numbers(), "{compression:?} {damage:?}");
+        let is_index = |entry: &Damage| {
+            entry.kind == DamageKind::Index && entry.bytes.start == index as u64
+        };
+        assert!(damage.iter().any(is_index), "{compression:?} {damage:?}");
+        assert!(damage.iter().all(|entry| !entry.kind.is_loss()), "{damage:?}");
+    }
+}
+
 #[test]
 fn wrong_size_and_checksum_are_a_loss() {
     let mut bytes = corrupted_chunk(Compression::None, SIZE, &[0x01], false);

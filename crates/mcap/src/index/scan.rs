@@ -46,9 +46,15 @@ pub(super) fn scan(
         let first_bytes = resync::inspected_bytes(&first_bytes);
         let record_len = resync::plausible_record_len(first_bytes, len - offset);
         if let Some(record_len) = record_len {
-            let record_len = real_record_len(window, offset, record_len, len)?;
-            scan.add_record(window, offset, record_len)?;
-            offset += record_len;
+            let real_len = scan.real_record_len(window, offset, record_len, len)?;
+            let is_index = first_bytes.first() == Some(&op::MESSAGE_INDEX);
+            if is_index && real_len < record_len {
+                let bytes = offset..offset + real_len;
+                scan.add_lost_range(Damage::new(DamageKind::Index, bytes));
+            } else {
+                scan.add_record(window, offset, real_len)?;
+            }
+            offset += real_len;
         } else if let Some(record_len) = contradictory_chunk_len(window, offset, len)? {
             scan.add_chunk(window, offset, record_len)?;
             offset += record_len;
@@ -211,6 +217,31 @@ impl Scan {
             Some(statistics.time.map_or(time, |range| range.cover(&time)));
     }
 
+    /// Returns the length of the record at `offset`, which declares the length `record_len`. A
+    /// chunk or an index of messages in which bytes are missing declares more than it has: if no
+    /// record follows at its declared end, it ends where a record begins that cannot lie in it.
+    fn real_record_len(
+        &self,
+        window: &mut WindowReader<'_>,
+        offset: u64,
+        record_len: u64,
+        len: u64,
+    ) -> Result<u64> {
+        let end = offset + record_len;
+        let op = window.read_at(offset, 1)?.first().copied();
+        if !matches!(op, Some(op::CHUNK | op::MESSAGE_INDEX))
+            || end == len
+            || self.pass.damaged_ranges.len() >= MAX_DAMAGED_RANGES
+            || is_record_or_end(&window.peek(end, resync::INSPECTED_LEN)?, len - end)
+            || unknown_record_len(window, end, len)?.is_some()
+        {
+            return Ok(record_len);
+        }
+        let inside = offset + RECORD_HEADER_LEN as u64..end;
+        let next = resync::find_outside_chunk(window, inside, len)?;
+        Ok(next.map_or(record_len, |next| next - offset))
+    }
+
     /// Skips damaged bytes at `offset` of a file of `len` bytes. Returns the offset at which
     /// the scan continues.
     fn skip_damage(
@@ -278,28 +309,6 @@ impl PartEntry {
             channels.insert(channel);
         }
     }
-}
-
-/// Returns the length of the record at `offset`, which declares the length `record_len`. A chunk
-/// in which bytes are missing declares more than it has: if no record follows at its
-/// declared end, it ends where a record begins that cannot lie in it.
-fn real_record_len(
-    window: &mut WindowReader<'_>,
-    offset: u64,
-    record_len: u64,
-    len: u64,
-) -> Result<u64> {
-    let end = offset + record_len;
-    let is_chunk = window.read_at(offset, 1)?.first() == Some(&op::CHUNK);
-    if !is_chunk
-        || is_record_or_end(&window.peek(end, resync::INSPECTED_LEN)?, len - end)
-        || unknown_record_len(window, end, len)?.is_some()
-    {
-        return Ok(record_len);
-    }
-    let inside = offset + RECORD_HEADER_LEN as u64..end;
-    let next = resync::find_outside_chunk(window, inside, len)?;
-    Ok(next.map_or(record_len, |next| next - offset))
 }
 
 /// Returns the length of the chunk record at `offset`, if the header contradicts itself:
