@@ -31,8 +31,8 @@ LISTED = {
     "checksums": r"([\d,]+) packets? with wrong checksums",
     "again": r"([\d,]+) packets? came again",
     "before": r"([\d,]+) packets? before the header",
-    "other": r"([\d,]+) packets? of other vehicles or of other logs, which",
-    "left out": r"([\d,]+) packets? of other vehicles or of other logs were left",
+    "other": r"([\d,]+) packets? of other vehicles or of other logs, not in the file",
+    "left out": r"left out: ([\d,]+) packets? of other vehicles or of other logs",
 }
 
 

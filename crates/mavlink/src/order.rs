@@ -72,6 +72,9 @@ pub(crate) struct PacketOrder {
     settled: Range<i64>,
     /// The hashes of the packets that have arrived, by their numbers.
     received: BTreeMap<i64, u64>,
+    /// The hashes of packets that arrived before the numbers went back to lower ones. Other packets
+    /// may have these numbers now.
+    received_before: BTreeMap<i64, u64>,
     /// The packets that have arrived and were not returned, with their times of arrival. Their
     /// numbers are at least `next`.
     queued: BTreeMap<i64, (StreamPacket, u64)>,
@@ -97,6 +100,7 @@ impl PacketOrder {
             next: first,
             settled: first..first,
             received: BTreeMap::new(),
+            received_before: BTreeMap::new(),
             queued: BTreeMap::new(),
             ready: VecDeque::new(),
             aside: Vec::new(),
@@ -135,6 +139,8 @@ impl PacketOrder {
             } else {
                 self.add_foreign();
             }
+        } else if self.received_before.get(&number) == Some(&hash(&packet)) {
+            self.counts.repeated += 1;
         } else if number < self.next && self.foreign_run > 0 {
             // It follows packets of another stream.
             self.add_foreign();
@@ -184,10 +190,12 @@ impl PacketOrder {
         }
         let (packet, arrival) = first.remove();
         self.next = number + 1;
-        while let Some(oldest) = self.received.first_entry()
-            && *oldest.key() < self.next - HISTORY
-        {
-            oldest.remove();
+        for received in [&mut self.received, &mut self.received_before] {
+            while let Some(oldest) = received.first_entry()
+                && *oldest.key() < self.next - HISTORY
+            {
+                oldest.remove();
+            }
         }
         Some(StreamItem::Packet(packet, arrival))
     }
@@ -275,7 +283,9 @@ impl PacketOrder {
     /// Counts and drops the packets that were set aside.
     fn drop_aside(&mut self) {
         for aside in self.aside.drain(..) {
-            let count = if aside.number < self.next {
+            let is_lost = aside.number < self.next
+                && !self.received_before.contains_key(&aside.number);
+            let count = if is_lost {
                 &mut self.counts.late
             } else {
                 &mut self.counts.out_of_sequence
@@ -295,8 +305,11 @@ impl PacketOrder {
         let lowest = self.aside.iter().map(|aside| aside.number).min();
         self.next = lowest.unwrap_or(end);
         // The numbers from there on may be used again.
-        let forgotten = self.received.split_off(&self.next);
-        let first_received = forgotten.keys().next().copied().unwrap_or(end);
+        let mut before = self.received.split_off(&self.next);
+        let first_received = before.keys().next().copied().unwrap_or(end);
+        self.received_before.append(&mut before);
+        // No packet is taken for one with a higher number.
+        self.received_before.split_off(&(self.next + RANGE));
         let lost = self.unsettled(self.next..first_received);
         self.counts.lost = self.counts.lost.saturating_sub(lost);
         self.settled = first_received..end;

@@ -153,19 +153,19 @@ fn print_other_packets(source: &str, report: &RecordReport) {
     let warning = color::for_stderr().yellow("warning:");
     if report.packets_before_header > 0 {
         say!(
-            "{warning} {source}: {} before the header of a log, without which they cannot be read",
+            "{warning} {source}: {} before the header of a log, and unreadable without it",
             count_of(report.packets_before_header, "packet"),
         );
     }
     if report.other_packets > 0 {
         say!(
-            "{warning} {source}: {} of other vehicles or of other logs, which are not in the file",
+            "{warning} {source}: {} of other vehicles or of other logs, not in the file",
             count_of(report.other_packets, "packet"),
         );
     }
     if report.excluded_packets > 0 {
         say!(
-            "{source}: {} of other vehicles or of other logs were left out",
+            "{source}: left out: {} of other vehicles or of other logs",
             count_of(report.excluded_packets, "packet"),
         );
     }

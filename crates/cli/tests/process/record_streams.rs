@@ -106,8 +106,7 @@ fn packets_before_the_header_are_counted() {
     let rows = rows(10, 0.5);
     let earlier = (700..729).map(|number| packet(VEHICLE, number, 0, &rows[0]));
     let packets = [earlier.collect(), log(VEHICLE, &rows)].concat();
-    let words =
-        ["29 packets before the header of a log, without which they cannot be read"];
+    let words = ["29 packets before the header of a log, and unreadable without it"];
     assert_eq!(recorded(&packets, &[], 3, &words), ulog(&rows));
 }
 
@@ -124,7 +123,7 @@ fn each_log_of_a_telemetry_log_can_be_chosen() {
     packets.extend(stream(VEHICLE, &start(3_000_000), &third));
     let made = |micros: u64, rows: &[Vec<u8>]| [start(micros), rows.concat()].concat();
     let words = [
-        "15 packets of other vehicles or of other logs, which are not",
+        "15 packets of other vehicles or of other logs, not in the file",
         "log 1 of 3; --log",
     ];
     assert_eq!(recorded(&packets, &[], 3, &words), made(1_000_000, &first));
@@ -133,7 +132,7 @@ fn each_log_of_a_telemetry_log_can_be_chosen() {
         ("2", made(2_000_000, &second)),
         ("3", made(3_000_000, &third)),
     ] {
-        let words = [format!("this is log {log} of 3"), "were left out".to_owned()];
+        let words = [format!("this is log {log} of 3"), "left out: ".to_owned()];
         let words = words.each_ref().map(String::as_str);
         assert_eq!(recorded(&packets, &["--log", log], 0, &words), want);
     }

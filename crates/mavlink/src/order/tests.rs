@@ -126,12 +126,14 @@ fn packet_with_a_wrong_number_is_dropped() {
 #[test]
 fn packets_after_a_wrong_jump_are_returned() {
     let mut order = PacketOrder::starting_at(0);
-    let jump: Vec<i64> = (0..20).chain([-1]).chain(1000..1003).collect();
-    assert_eq!(feed(&mut order, (0..20).chain(1000..1003).chain(23..30)), jump);
+    assert_eq!(feed(&mut order, 0..20), (0..20).collect::<Vec<i64>>());
+    // They have the bytes of 20, 21 and 22.
+    (1000..1003).for_each(|sequence| order.push(other(sequence), 0));
+    assert_eq!(pop_all(&mut order, 0), [-1, 1000, 1001, 1002]);
+    assert_eq!(feed(&mut order, 23..30), NONE);
     assert_eq!(counts(&order).1, 980);
     let back: Vec<i64> = [-1].into_iter().chain(23..1100).collect();
     assert_eq!(feed(&mut order, 30..1100), back);
-    // 20, 21 and 22 had wrong numbers.
     assert_eq!(counts(&order), (1100, 3, 0, 0, 0));
 }
 
@@ -144,6 +146,20 @@ fn many_late_packets_are_returned_after_later_ones() {
         [-1].into_iter().chain(10..20).chain([-1]).chain(90..100).collect();
     assert_eq!(feed(&mut order, (10..20).chain(90..100)), late);
     assert_eq!(counts(&order), (100, 0, 0, 0, 0));
+}
+
+#[test]
+fn packets_that_come_again_after_the_numbers_went_back_are_repeated() {
+    let mut order = PacketOrder::starting_at(0);
+    let late: Vec<i64> =
+        (0..10).chain([-1]).chain(20..90).chain([-1]).chain(10..20).collect();
+    assert_eq!(feed(&mut order, (0..10).chain(20..90).chain(10..20)), late);
+    let rest: Vec<i64> = [-1].into_iter().chain(90..100).collect();
+    assert_eq!(feed(&mut order, 10..100), rest);
+    assert_eq!(counts(&order), (100, 0, 80, 0, 0));
+    order.push(other(50), 0);
+    order.finish();
+    assert_eq!(counts(&order), (100, 0, 80, 0, 1), "it has other bytes");
 }
 
 #[test]
