@@ -233,7 +233,7 @@ impl Scan {
             || end == len
             || self.pass.damaged_ranges.len() >= MAX_DAMAGED_RANGES
             || is_record_or_end(&window.peek(end, resync::INSPECTED_LEN)?, len - end)
-            || unknown_record_len(window, end, len)?.is_some()
+            || op == Some(op::CHUNK) && unknown_record_len(window, end, len)?.is_some()
         {
             return Ok(record_len);
         }
