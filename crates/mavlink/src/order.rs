@@ -113,7 +113,18 @@ impl PacketOrder {
 
     /// Returns the counts of packets so far.
     pub(crate) fn counts(&self) -> PacketCounts {
-        self.counts
+        let mut counts = self.counts;
+        // The numbers went back, and the stream ended before it reached the packets from which they
+        // came. If these had wrong numbers, at least as many others are missing.
+        let missing = u64::try_from(self.settled.start - self.next).unwrap_or(0);
+        let is_finished = self.is_finished && self.queued.is_empty();
+        if is_finished
+            && missing > 0
+            && counts.lost < self.received_before.range(self.next..).count() as u64
+        {
+            counts.lost += missing;
+        }
+        counts
     }
 
     /// Returns whether another stream has begun, of which no packet is returned.

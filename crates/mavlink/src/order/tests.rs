@@ -163,6 +163,15 @@ fn packets_that_come_again_after_the_numbers_went_back_are_repeated() {
 }
 
 #[test]
+fn stream_that_ends_before_packets_that_came_early_has_lost_those_between() {
+    let mut order = PacketOrder::starting_at(0);
+    feed(&mut order, (0..4).chain(100..104).chain(4..30));
+    order.finish();
+    assert_eq!(pop_all(&mut order, 0), NONE);
+    assert_eq!(counts(&order), (34, 70, 0, 0, 0));
+}
+
+#[test]
 fn repeated_number_with_other_bytes_is_dropped() {
     let mut order = PacketOrder::starting_at(0);
     push_all(&mut order, 0..5);
