@@ -119,6 +119,12 @@ fn trailing_bytes_of_cdr_messages_are_reported() {
         folder.run(&convert).assert_status(3, &[&report]);
         assert_eq!(folder.read("x/x_x_0.csv"), "time,x\n1000000000,5\n");
         folder.run(&["check", "x.mcap"]).assert_status(3, &[]);
+        // The record is copied with these bytes.
+        folder.run(&["repair", "x.mcap", "-o", "y.mcap", "-f"]).assert_status(3, &[]);
+        let extra = format!("{extra_bytes} extra bytes");
+        let strict = ["--strict", "repair", "x.mcap", "-o", "strict.mcap"];
+        folder.run(&strict).assert_status(1, &[&extra]);
+        assert!(!folder.path().join("strict.mcap").exists(), "{extra_bytes}");
     }
 }
 

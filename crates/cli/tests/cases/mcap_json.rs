@@ -60,4 +60,8 @@ fn integers_above_63_bits_are_exact() {
     let name = &folder.list("tables")[0];
     let table = folder.read(&format!("tables/{name}"));
     assert!(table.contains(",18446744073709551615,-9223372036854775808\n"), "{table}");
+    folder.run(&["repair", &file, "-o", "new.mcap"]).assert_status(3, &["mismatch"]);
+    let strict = ["--strict", "repair", &file, "-o", "strict.mcap"];
+    folder.run(&strict).assert_status(1, &["does not match its schema"]);
+    assert!(!folder.path().join("strict.mcap").exists());
 }

@@ -61,6 +61,9 @@ pub struct CopyReport {
     /// The records that were copied although they, or records derived from them, do not
     /// match their schema. Only known if the job had [`verify`](CopyJob::verify).
     pub undecodable: Vec<Damage>,
+    /// The records that were copied although bytes or values in them do not fit their schema.
+    /// Known like `undecodable`.
+    pub unfitting: Vec<Damage>,
     /// The records with a wrong checksum.
     pub doubtful: Vec<DoubtfulRecords>,
 }

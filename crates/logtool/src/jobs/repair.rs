@@ -150,6 +150,9 @@ impl Repair {
             losses.check(self.strictness)?;
             let undecodable = UndecodableRecords::new(&opened, &copied);
             undecodable.check(self.strictness)?;
+            let mut unfitting = opened.input.findings(manifest);
+            unfitting.add(manifest, &TopicSet::All, &copied.unfitting);
+            unfitting.check(self.strictness)?;
             Ok((copied, left_out, undecodable))
         });
         drop(progress);

@@ -60,10 +60,18 @@ pub(super) fn copy(
             };
             let is_dropped = copying.job.drops_doubtful
                 && !DoubtfulRecords::in_block(&block).is_empty();
-            damage
-                .retain(|damage| damage.kind == DamageKind::Undecodable && !is_dropped);
+            if is_dropped {
+                damage.clear();
+            }
             for damage in damage {
-                damage.add_to(&mut copying.report.undecodable);
+                let report = &mut copying.report;
+                match damage.kind {
+                    DamageKind::Undecodable => damage.add_to(&mut report.undecodable),
+                    DamageKind::ExtraBytes | DamageKind::TypeMismatch => {
+                        damage.add_to(&mut report.unfitting)
+                    }
+                    _ => {}
+                }
             }
             block.retime(|topic, _| selected_topics.contains(topic));
             buffered.bytes += block.bytes().len();
