@@ -46,7 +46,7 @@ pub(super) fn record(
             Err(err) => {
                 // The first error counts.
                 let _ = recorder.stop_stream();
-                let has_data = recorder.stream.has_header();
+                let has_data = recorder.file.is_created();
                 let err = err.context(&name);
                 if !has_data {
                     return Err(err);

@@ -40,6 +40,11 @@ impl RecordedFile {
         Ok(Self { path: path.to_owned(), existing, file: None, bytes: 0 })
     }
 
+    /// Returns whether there is a file.
+    pub(super) fn is_created(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Appends complete messages to the file, and removes them from `bytes`.
     ///
     /// # Errors
