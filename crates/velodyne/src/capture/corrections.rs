@@ -1,7 +1,7 @@
 //! Corrections that only a whole capture shows: which senders never have correct header
 //! checksums, and which senders do not exist, but are another one with a wrong bit.
 
-use std::net::IpAddr;
+use std::{collections::BTreeMap, net::IpAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// The minimum number of packets of a sender to which single packets are counted.
+/// The minimum number of packets that are evidence of a sender.
 const MIN_PACKETS: u64 = 3;
 
 /// The maximum number of devices with wrong header checksums that are counted.
@@ -22,8 +22,11 @@ const MAX_DEVICES: usize = 256;
 /// The corrections of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Corrections {
+    /// Whether no IPv4 header checksum of the capture is verified.
+    ignores_headers: bool,
     /// The devices whose IPv4 header checksums are not verified.
     unverified: Vec<Device>,
+    /// The replaced senders, in ascending order.
     replaced: Vec<ReplacedSender>,
 }
 
@@ -35,18 +38,20 @@ pub(crate) struct ReplacedSender {
     packets: u64,
 }
 
-/// The number of packets with wrong header checksums of each device.
+/// The numbers of packets with wrong header checksums.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WrongHeaders(Vec<(Device, u64)>);
+pub(crate) struct WrongHeaders {
+    packets: u64,
+    of_devices: BTreeMap<Device, u64>,
+}
 
 impl WrongHeaders {
     /// Counts a packet from `device`.
     pub(crate) fn count(&mut self, device: Device) {
-        if let Some((_, count)) = self.0.iter_mut().find(|(other, _)| *other == device)
+        self.packets += 1;
+        if self.of_devices.len() < MAX_DEVICES || self.of_devices.contains_key(&device)
         {
-            *count += 1;
-        } else if self.0.len() < MAX_DEVICES {
-            self.0.push((device, 1));
+            *self.of_devices.entry(device).or_default() += 1;
         }
     }
 }
@@ -55,40 +60,59 @@ impl Corrections {
     /// Determines the corrections from the number of sound packets of each sender, and from
     /// the packets with wrong header checksums.
     pub(crate) fn new(senders: &[(Sender, u64)], wrong: &WrongHeaders) -> Self {
-        let is_unverified = |(device, wrong): &&(Device, u64)| {
-            let sound: u64 = senders
-                .iter()
-                .filter(|(sender, _)| sender.device == *device)
-                .map(|(_, packets)| packets)
-                .sum();
-            // An address with a wrong bit, or without any, is damage each time.
+        let is_unverified = |(device, wrong): &(&Device, &u64)| {
+            let of_device =
+                senders.iter().filter(|(other, _)| other.device == **device);
+            let sound: u64 = of_device.map(|(_, packets)| packets).sum();
+            // A packet without an address is damaged, and so are a few packets whose
+            // address differs from that of a sender by one bit.
             let is_damaged = device.address.is_unspecified()
-                || senders
-                    .iter()
-                    .any(|(sender, _)| is_one_bit_apart(sender.device, *device));
-            *wrong >= 2 && *wrong > sound && !is_damaged
+                || **wrong < MIN_PACKETS
+                    && senders
+                        .iter()
+                        .any(|(sender, _)| is_one_bit_apart(sender.device, **device));
+            **wrong >= 2 && **wrong > sound && !is_damaged
         };
-        let unverified =
-            wrong.0.iter().filter(is_unverified).map(|(device, _)| *device);
+        let unverified = wrong.of_devices.iter().filter(is_unverified);
+        let (unverified, of_unverified): (Vec<Device>, Vec<u64>) =
+            unverified.map(|(device, packets)| (*device, *packets)).unzip();
+        let damaged_packets = wrong.packets - of_unverified.iter().sum::<u64>();
+        let sound_packets: u64 = senders.iter().map(|(_, packets)| packets).sum();
+        // The addresses of such a capture were changed, so that they prove no damage.
+        if damaged_packets >= MIN_PACKETS && damaged_packets > sound_packets {
+            return Self::without_header_checksums();
+        }
         let replaced = senders.iter().filter_map(|(sender, packets)| {
             let by = without_address(*sender, senders)
                 .or_else(|| damaged(*sender, *packets, senders))?;
             Some(ReplacedSender { sender: *sender, by, packets: *packets })
         });
-        Self { unverified: unverified.collect(), replaced: replaced.collect() }
+        let mut replaced: Vec<_> = replaced.collect();
+        replaced.sort_unstable_by_key(|replaced| replaced.sender);
+        Self { ignores_headers: false, unverified, replaced }
+    }
+
+    /// Creates corrections that only ignore all IPv4 header checksums.
+    pub(crate) fn without_header_checksums() -> Self {
+        Self { ignores_headers: true, ..Self::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.unverified.is_empty() && self.replaced.is_empty()
+        *self == Self::default()
     }
 
     /// Returns whether the header checksums of packets from `device` are verified.
     pub(crate) fn verifies_headers(&self, device: Device) -> bool {
-        !self.unverified.contains(&device)
+        !self.ignores_headers && !self.unverified.contains(&device)
     }
 
     /// Adds the corrections to `anomalies`.
     pub(crate) fn add_anomalies(&self, anomalies: &mut Vec<Anomaly>) {
+        if self.ignores_headers {
+            let text = "most IPv4 header checksums are wrong, as after a change of addresses: \
+                        they are not verified";
+            anomalies.push(Anomaly::new(&codes::CHECKSUMS, text));
+        }
         if !self.unverified.is_empty() {
             let text = "most IPv4 header checksums of a sender are wrong, as on the computer \
                         that sends the packets: they are not verified";
@@ -102,7 +126,7 @@ impl Corrections {
             let cause = if sender.device.address.is_unspecified() {
                 "although their headers cannot be read"
             } else {
-                "although a bit or zeros differ in its addresses or its port"
+                "although its addresses or its port differ by one bit, or are partly zero"
             };
             let address = by.device.address;
             let text = format!("{packets} counted to the lidar at {address}, {cause}");
@@ -112,8 +136,8 @@ impl Corrections {
 
     /// Returns the real sender of a packet that seems to be from `sender`.
     pub(crate) fn sender(&self, sender: Sender) -> Sender {
-        let mut replaced = self.replaced.iter();
-        let found = replaced.find(|replaced| replaced.sender == sender);
+        let found = self.replaced.binary_search_by_key(&sender, |other| other.sender);
+        let found = found.ok().and_then(|index| self.replaced.get(index));
         found.map_or(sender, |replaced| replaced.by)
     }
 }
@@ -155,7 +179,7 @@ fn damaged(sender: Sender, packets: u64, senders: &[(Sender, u64)]) -> Option<Se
             .map(|(sender, port)| identity(sender.device, port));
         let is_similar = sender.device.interface == other.device.interface
             && sender.device.mac.is_some() == other.device.mac.is_some()
-            && (distance(&first, &second) == Some(1) || is_zeroed(&first, &second));
+            && (distance(&first, &second) == 1 || is_zeroed(&first, &second));
         let port = if has_same_type { other.port } else { sender.port };
         (is_damaged && is_similar).then_some(Sender {
             device: other.device,
@@ -165,32 +189,35 @@ fn damaged(sender: Sender, packets: u64, senders: &[(Sender, u64)]) -> Option<Se
     })
 }
 
-/// Returns the bytes that identify the packets from `device` to `port`.
-fn identity(device: Device, port: u16) -> Vec<u8> {
+/// Returns the numbers that identify the packets from `device` to `port`: its hardware
+/// address, the port, and its address. Those of IPv4 have the marks of mapped addresses.
+fn identity(device: Device, port: u16) -> [u128; 2] {
+    let [a, b, c, d, e, f] = device.mac.map_or([0; 6], |mac| mac.0);
+    let [high, low] = port.to_be_bytes();
+    let mac_and_port = u64::from_be_bytes([a, b, c, d, e, f, high, low]);
     let address = match device.address {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
     };
-    let mac = device.mac.map_or([0; 6], |mac| mac.0);
-    [&mac[..], &address, &port.to_be_bytes()].concat()
+    [mac_and_port.into(), address.to_bits()]
 }
 
 fn is_one_bit_apart(first: Device, second: Device) -> bool {
     first.interface == second.interface
         && first.mac.is_some() == second.mac.is_some()
-        && distance(&identity(first, 0), &identity(second, 0)) == Some(1)
+        && distance(&identity(first, 0), &identity(second, 0)) == 1
 }
 
 /// Returns the number of bits in which two identities differ.
-fn distance(first: &[u8], second: &[u8]) -> Option<u32> {
-    let bits = first.iter().zip(second).map(|(a, b)| (a ^ b).count_ones());
-    (first.len() == second.len()).then(|| bits.sum())
+fn distance(first: &[u128; 2], second: &[u128; 2]) -> u32 {
+    first.iter().zip(second).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
 
 /// Returns whether `first` is `second`, except that bytes are 0.
-fn is_zeroed(first: &[u8], second: &[u8]) -> bool {
-    let mut bytes = first.iter().zip(second);
-    first.len() == second.len() && bytes.all(|(a, b)| a == b || *a == 0)
+fn is_zeroed(first: &[u128; 2], second: &[u128; 2]) -> bool {
+    let bytes = |identity: &[u128; 2]| identity.map(u128::to_be_bytes);
+    let (first, second) = (bytes(first), bytes(second));
+    first.iter().flatten().zip(second.iter().flatten()).all(|(a, b)| a == b || *a == 0)
 }
 
 #[cfg(test)]
@@ -270,6 +297,25 @@ mod tests {
         assert!(!verifies(9, with_address([192, 168, 1, 7]), 2));
         assert!(verifies(9, with_address([192, 168, 1, 7]), 1));
         assert!(verifies(9, with_address([192, 168, 1, 200]), 2));
+        assert!(!verifies(3, with_address([192, 168, 1, 200]), 4));
         assert!(verifies(9, with_address([0; 4]), 2));
+    }
+
+    #[test]
+    fn no_headers_are_verified_if_most_of_the_capture_are_wrong() {
+        let with_address = |last| sender(Some(1), [192, 168, 0, last], 2368);
+        let corrections = |sound, count| {
+            let mut wrong = WrongHeaders::default();
+            (0..count).for_each(|last| wrong.count(with_address(last).device));
+            let senders = [(sender(Some(1), ADDRESS, 2368), sound)];
+            Corrections::new(&senders, &wrong)
+        };
+        assert!(!corrections(9, 10).verifies_headers(with_address(7).device));
+        assert!(corrections(9, 9).verifies_headers(with_address(7).device));
+        assert!(corrections(0, 2).verifies_headers(with_address(7).device));
+        // Their addresses do not prove damage.
+        let corrections = corrections(9, 10);
+        let similar = sender(Some(1), [192, 168, 1, 200], 2368);
+        assert_eq!(corrections.sender(similar), similar);
     }
 }

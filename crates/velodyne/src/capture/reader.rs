@@ -222,6 +222,8 @@ impl ItemReader {
         let (mut correct, mut wrong) = (0_u64, 0_u64);
         let (mut offset, end) = (start, first_bytes.len() as u64);
         self.verifies_checksums = true;
+        // A change of addresses makes the checksums of both headers wrong.
+        self.corrections = Arc::new(Corrections::without_header_checksums());
         while let Some(bytes) = first_bytes.get(offset as usize..) {
             let was_big_endian = self.section.is_big_endian;
             let is_big_endian = self.container.is_big_endian(bytes, was_big_endian);

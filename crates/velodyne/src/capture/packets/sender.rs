@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::{capture::network::layer::Mac, lidar::ClockState};
 
 /// The sender of packets of one type, and their destination port. Each is a topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub(crate) struct Sender {
     pub(crate) device: Device,
     /// The destination port of the packets.
@@ -22,7 +24,9 @@ pub(crate) struct Sender {
 
 /// A device on one of the networks of a capture. Two lidars may have the same address,
 /// because all have the factory default 192.168.1.201.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub(crate) struct Device {
     /// The index of the interface that captured its packets.
     pub(crate) interface: u32,
