@@ -1,6 +1,7 @@
 //! Input and output of bytes.
 
 pub(crate) mod byte_reader;
+pub(crate) mod chunk_limits;
 pub(crate) mod decode_text;
 pub(crate) mod escaped_text;
 pub(crate) mod output;

@@ -83,6 +83,7 @@ pub use crate::{
     error::{Error, ErrorKind, Result, describe_io_error},
     io::{
         byte_reader::ByteReader,
+        chunk_limits::{ChunkLimits, FindChunkHeaders},
         decode_text::decode_text,
         escaped_text::{TextEscaper, escape_unprintable, is_unprintable},
         output::{Output, append_source},

@@ -10,7 +10,8 @@ mod summary;
 use std::{ops::Range, sync::Arc};
 
 use logtool_core::{
-    Damage, DamageKind, Finding, Findings, Manifest, OpenOptions, Result, Source,
+    ChunkLimits, Damage, DamageKind, Finding, Findings, Manifest, OpenOptions, Result,
+    Source,
 };
 
 use crate::check::layout::FileLayout;
@@ -22,6 +23,8 @@ pub(crate) use self::{codes::CODES, inspection::ChunkInspection};
 pub(crate) struct CheckInput {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) options: OpenOptions,
+    /// What the chunks may decompress to.
+    pub(crate) limits: ChunkLimits,
     /// The damaged ranges outside chunks, in the order of the file.
     pub(crate) damaged_ranges: Arc<[Damage]>,
     /// The byte ranges of the chunks, in the order of the file.

@@ -1,6 +1,7 @@
 //! Decompresses chunks, as far as possible.
 //!
-//! The declared length of the records is only used for the first allocation.
+//! The declared length of the records is only used for the first allocation, and for the limit of
+//! chunks with an extreme ratio.
 
 use std::{
     io::{self, Read},
@@ -8,7 +9,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use logtool_core::{Damage, DamageKind, OpenOptions};
+use logtool_core::{ChunkLimits, Damage, DamageKind, OpenOptions, Result, Source};
 use logtool_lz4::{FrameOutcome as Frame, OutputBuffer};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
@@ -21,8 +22,9 @@ use crate::{
 /// The maximum size of the first allocation, regardless of the declared length.
 const MAX_FIRST_ALLOCATION: u64 = 4 << 20;
 
-/// The number of bytes that are decompressed at a time if the data may be damaged.
-const READ_BYTES: usize = 256;
+/// The number of bytes that are decompressed at a time, and their number after damage was found.
+const READ_BYTES: usize = 64 << 10;
+const READ_BYTES_AT_DAMAGE: usize = 256;
 
 /// The maximum number of characters of a compression name in texts for users.
 pub(crate) const MAX_NAME_CHARS: usize = 40;
@@ -149,13 +151,36 @@ enum HeaderState {
 }
 
 impl DecompressedChunk {
-    /// Decompresses a chunk into at most `limit` bytes. `record` is its record, or the
-    /// first bytes of it. Returns `None` if it is not a chunk.
+    /// Decompresses a chunk of `source` as far as `limits` allow. `record` is its record, or
+    /// the first bytes of it. Returns `None` if it is not a chunk.
     ///
     /// If the header contradicts itself, the length of the record and the decompressed
     /// data decide. If the header is unreadable, the records are searched.
-    pub(crate) fn new(record: &Bytes, limit: usize) -> Option<Self> {
-        Self::with_header(record, limit).or_else(|| without_header(record, limit))
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub(crate) fn new(
+        record: &Bytes,
+        limits: &ChunkLimits,
+        source: &dyn Source,
+    ) -> Result<Option<Self>> {
+        let len = record.len() as u64;
+        // Only headers with a sound opcode are counted in the limits.
+        let is_chunk = record.first() == Some(&op::CHUNK);
+        let chunk = record.get(RECORD_HEADER_LEN..).and_then(Chunk::parse);
+        let declared_len =
+            chunk.filter(|_| is_chunk).map_or(0, |chunk| chunk.uncompressed_len);
+        let limit = limits.max_len(source, len, declared_len)?;
+        let with_header = Self::with_header(record, limit);
+        Ok(with_header.or_else(|| without_header(record, limit)))
+    }
+
+    /// Decompresses the chunk in `record` if every chunk of this length may decompress to
+    /// the length that it declares, which is `declared_len`.
+    pub(crate) fn new_ordinary(record: &Bytes, declared_len: u64) -> Option<Self> {
+        let is_ordinary = ChunkLimits::is_ordinary(record.len() as u64, declared_len);
+        let limit = usize::try_from(declared_len).ok().filter(|_| is_ordinary)?;
+        Self::with_header(record, limit)
     }
 
     /// Returns the byte range in the file of the records at `records_range` of this
@@ -432,10 +457,6 @@ fn decompress_lz4(
     (records.into_buffer().freeze(), result)
 }
 
-/// The maximum ratio of declared to compressed length for which the declared length is
-/// allocated at once.
-const MAX_TRUSTED_RATIO: u64 = 1024;
-
 /// Decompresses in one call if the declared length is correct, otherwise as far as
 /// possible.
 fn decompress_zstd(
@@ -444,27 +465,25 @@ fn decompress_zstd(
     limit: usize,
 ) -> (Bytes, Decompression) {
     if declared_len <= limit as u64
-        && declared_len <= MAX_TRUSTED_RATIO * compressed.len() as u64
         && let Ok(records) = zstd::bulk::decompress(compressed, declared_len as usize)
     {
         return (records.into(), Decompression::Complete);
     }
-    match zstd::stream::read::Decoder::with_buffer(compressed) {
-        Ok(decoder) => read_all(decoder, declared_len, limit),
-        Err(_) => (Bytes::new(), Decompression::Damaged),
+    let (records, result) = read_zstd(compressed, READ_BYTES, limit);
+    if result != Decompression::Damaged {
+        return (records.into(), result);
     }
+    // An error discards the data of the same call, so now each call reads only a few bytes.
+    let (records, result) = read_zstd(compressed, READ_BYTES_AT_DAMAGE, limit);
+    (records.into(), result)
 }
 
-/// Reads `decoder` to its end or to the first error. An error discards the data of the
-/// same call, so each call reads only a few bytes.
-fn read_all(
-    mut decoder: impl Read,
-    declared_len: u64,
-    limit: usize,
-) -> (Bytes, Decompression) {
-    let capacity = declared_len.min(MAX_FIRST_ALLOCATION).min(limit as u64);
-    let mut records = Vec::with_capacity(capacity as usize);
-    let mut buffer = [0; READ_BYTES];
+/// Decompresses up to `limit` bytes in steps of `step` bytes, up to the first error.
+fn read_zstd(compressed: &[u8], step: usize, limit: usize) -> (Vec<u8>, Decompression) {
+    let (mut records, mut buffer) = (Vec::new(), vec![0; step]);
+    let Ok(mut decoder) = zstd::stream::read::Decoder::with_buffer(compressed) else {
+        return (records, Decompression::Damaged);
+    };
     let result = loop {
         match decoder.read(&mut buffer) {
             Ok(0) => break Decompression::Complete,
@@ -477,5 +496,5 @@ fn read_all(
         }
     };
     records.truncate(limit);
-    (records.into(), result)
+    (records, result)
 }

@@ -4,8 +4,8 @@ use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Cursor, Damage, DamageKind, DamagedRangeCursor, OpenOptions, RecordScanner,
-    Result, ScanStep, Selection, Source,
+    Block, ChunkLimits, Cursor, Damage, DamageKind, DamagedRangeCursor, OpenOptions,
+    RecordScanner, Result, ScanStep, Selection, Source,
 };
 
 use crate::{
@@ -24,8 +24,8 @@ pub(crate) struct McapCursor {
 
 /// The content of a part that is not read yet.
 enum RemainingContent {
-    /// A chunk at this byte range.
-    Chunk(Arc<dyn Source>, Range<u64>),
+    /// A chunk at this byte range, and the limits of the file.
+    Chunk(Arc<dyn Source>, Range<u64>, ChunkLimits),
     /// Records outside chunks.
     Records {
         scanner: RecordScanner,
@@ -51,12 +51,14 @@ impl McapCursor {
     pub(crate) fn chunk(
         source: &Arc<dyn Source>,
         position: Range<u64>,
+        limits: ChunkLimits,
         channels: Arc<Channels>,
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
         let reader = MessageReader::new(channels, selection, options);
-        Self { reader, remaining: RemainingContent::Chunk(source.clone(), position) }
+        let remaining = RemainingContent::Chunk(source.clone(), position, limits);
+        Self { reader, remaining }
     }
 
     /// Sets the inspection that checks the chunks while they are read.
@@ -90,7 +92,7 @@ impl Cursor for McapCursor {
         let Self { reader, remaining } = self;
         match remaining {
             RemainingContent::Done => Ok(false),
-            RemainingContent::Chunk(_, position)
+            RemainingContent::Chunk(_, position, _)
                 if position.end - position.start > reader.max_chunk_len() =>
             {
                 block.reset(Bytes::new(), position.start);
@@ -98,9 +100,12 @@ impl Cursor for McapCursor {
                 *remaining = RemainingContent::Done;
                 Ok(true)
             }
-            RemainingContent::Chunk(source, position) => {
+            RemainingContent::Chunk(source, position, limits) => {
                 let bytes = source.read_at(position.clone())?;
-                reader.read_chunk(block, position.clone(), &bytes, source.len());
+                let decompressed = DecompressedChunk::new(&bytes, limits, &**source)?;
+                let decompressed =
+                    decompressed.map(|chunk| chunk.in_file(position.end, source.len()));
+                reader.read_chunk(block, position.clone(), decompressed);
                 *remaining = RemainingContent::Done;
                 Ok(true)
             }
@@ -166,22 +171,19 @@ impl MessageReader {
         chunk::max_record_len(self.options)
     }
 
-    /// Reads the chunk at `position` of a file of `file_len` bytes, as far as possible.
+    /// Reads the chunk at `position`, as far as it could be decompressed. `decompressed` is
+    /// `None` if it is not a chunk.
     fn read_chunk(
         &self,
         block: &mut Block,
         position: Range<u64>,
-        bytes: &Bytes,
-        file_len: u64,
+        decompressed: Option<DecompressedChunk>,
     ) {
-        let Some(decompressed) =
-            DecompressedChunk::new(bytes, self.options.record_bytes as usize)
-        else {
+        let Some(decompressed) = decompressed else {
             block.reset(Bytes::new(), position.start);
             block.report(Damage::new(DamageKind::Garbled, position));
             return;
         };
-        let decompressed = decompressed.in_file(position.end, file_len);
         if let Some(inspection) = &self.inspection {
             inspection.check(&position, &decompressed);
         }

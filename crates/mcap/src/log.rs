@@ -7,9 +7,9 @@ use std::{
 };
 
 use logtool_core::{
-    Block, Columns, Cursor, Damage, Decoder, Error, ErrorKind, Excerpt, Findings,
-    Inspection, Log, Manifest, OpenOptions, Part, Result, Selection, Source, TimeRange,
-    TopicId, damage_within,
+    Block, ChunkLimits, Columns, Cursor, Damage, Decoder, Error, ErrorKind, Excerpt,
+    Findings, Inspection, Log, Manifest, OpenOptions, Part, Result, Selection, Source,
+    TimeRange, TopicId, damage_within,
 };
 
 use crate::{
@@ -24,6 +24,7 @@ use crate::{
         lookahead,
         null_time::{self, NullTimeDecoder},
     },
+    wire,
 };
 
 /// An open MCAP file.
@@ -32,6 +33,8 @@ pub struct McapLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
     options: OpenOptions,
+    /// What the chunks may decompress to.
+    limits: ChunkLimits,
     channels: Arc<Channels>,
     /// The damaged ranges between records outside chunks.
     damaged_ranges: Arc<[Damage]>,
@@ -118,6 +121,7 @@ impl McapLog {
             source,
             manifest,
             options,
+            limits: ChunkLimits::new(options, wire::chunk_headers),
             channels: Arc::new(channels),
             damaged_ranges: format_state.damaged_ranges.into(),
             chunk_starts,
@@ -222,6 +226,7 @@ impl Log for McapLog {
         let input = CheckInput {
             source: self.source.clone(),
             options: self.options,
+            limits: self.limits.clone(),
             damaged_ranges: self.damaged_ranges.clone(),
             chunks: chunk_parts.map(|part| part.bytes.clone()).collect(),
         };
@@ -272,7 +277,8 @@ impl McapLog {
         let (source, bytes) = (&self.source, part.bytes.clone());
         let options = self.options;
         if self.is_chunk(part) {
-            McapCursor::chunk(source, bytes, channels, selection, options)
+            let limits = self.limits.clone();
+            McapCursor::chunk(source, bytes, limits, channels, selection, options)
         } else {
             let damaged_ranges = self.damaged_ranges.clone();
             McapCursor::records(

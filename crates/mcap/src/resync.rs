@@ -83,7 +83,7 @@ fn has_array(content: &[u8], len: u64, start: usize, item_len: u32) -> bool {
 /// [`plausible_record_len`] rejects such a chunk, because either of its two lengths may
 /// be damaged. In a chain of records, the next record confirms the length.
 fn extended_chunk_len(bytes: &[u8], max_len: u64) -> Option<u64> {
-    let (op, len) = wire::record_header(bytes)?;
+    let (_, len) = wire::record_header(bytes).filter(|(op, _)| *op == op::CHUNK)?;
     let chunk = bytes.get(RECORD_HEADER_LEN..).and_then(wire::Chunk::parse)?;
     let known_len = chunk.compressed_len.checked_add(chunk.compressed_start() as u64)?;
     let is_extended =
@@ -91,9 +91,7 @@ fn extended_chunk_len(bytes: &[u8], max_len: u64) -> Option<u64> {
     let record_len = len
         .checked_add(RECORD_HEADER_LEN as u64)
         .filter(|record_len| *record_len <= max_len)?;
-    let is_plausible =
-        op == op::CHUNK && chunk.start_time <= chunk.end_time && is_extended;
-    is_plausible.then_some(record_len)
+    (chunk.start_time <= chunk.end_time && is_extended).then_some(record_len)
 }
 
 /// Returns the length of the record at the start of `bytes`, if it is plausible in a chain
@@ -119,7 +117,10 @@ fn chained_record_len(bytes: &[u8], max_len: u64) -> Option<u64> {
 /// Returns the offset of the first chain of records in `bytes`. `is_last` means that
 /// the records end with `bytes`.
 pub(crate) fn find_in_bytes(bytes: &[u8], is_last: bool) -> Option<usize> {
-    (0..bytes.len()).find(|start| is_chain(bytes, *start, is_last))
+    // Most bytes are no opcode, and only the end of a file has other bytes before it.
+    let can_start = |byte: &u8| (1..=op::LAST).contains(byte) || *byte == MAGIC[0];
+    let mut starts = (0..).zip(bytes).filter(|(_, byte)| can_start(byte));
+    starts.find(|(start, _)| is_chain(bytes, *start, is_last)).map(|(start, _)| start)
 }
 
 /// Returns true if a chain of records starts at the offset `start` of `bytes`.

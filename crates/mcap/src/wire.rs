@@ -348,6 +348,22 @@ pub(crate) fn metadata(content: &[u8]) -> Option<(String, BTreeMap<String, Strin
     Some((text(&mut reader)?.into_owned(), string_map(&mut reader)?))
 }
 
+/// Finds the headers of compressed chunks in `bytes`, by the names of the compressions. Returns
+/// the offset of the record, and the declared length of the decompressed records.
+pub(crate) fn chunk_headers(bytes: &[u8]) -> Vec<(usize, u64)> {
+    const NAME_START: usize = RECORD_HEADER_LEN + 8 + 8 + 8 + 4;
+    let declared_len = |at: usize| {
+        let record = bytes.get(at..)?;
+        let name = record.get(NAME_START..)?;
+        let is_chunk = *record.first()? == op::CHUNK
+            && (name.starts_with(b"\x04\0\0\0zstd")
+                || name.starts_with(b"\x03\0\0\0lz4"));
+        let lengths = record.get(RECORD_HEADER_LEN + 8 + 8..)?;
+        Some((at, ByteReader::new(lengths).u64().filter(|_| is_chunk)?))
+    };
+    (0..bytes.len()).filter_map(declared_len).collect()
+}
+
 /// Reads a `u32` length and that number of bytes.
 fn length_prefixed<'b>(reader: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = reader.u32()?;

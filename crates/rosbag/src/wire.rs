@@ -359,6 +359,19 @@ pub(crate) fn chunk_counts(data: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
+/// The field of a chunk header before the decompressed size: its length and its name.
+const SIZE_FIELD: &[u8] = b"\x09\0\0\0size=";
+
+/// Finds the headers of chunks in `bytes`, by the field with the decompressed size. Returns the
+/// offset of the field, and the size.
+pub(crate) fn chunk_headers(bytes: &[u8]) -> Vec<(usize, u64)> {
+    let size = |at: usize| {
+        let field = bytes.get(at..)?.strip_prefix(SIZE_FIELD)?;
+        Some((at, ByteReader::new(field).u32()?.into()))
+    };
+    (0..bytes.len()).filter_map(size).collect()
+}
+
 /// Converts a ROS time. (Nanoseconds of a second or more are added to the seconds.)
 pub(crate) fn time_from(secs: u32, nanos: u32) -> Timestamp {
     Timestamp::from_nanos(i64::from(secs) * 1_000_000_000 + i64::from(nanos))

@@ -112,6 +112,11 @@ impl<'s> WindowReader<'s> {
         }
     }
 
+    /// Returns the source.
+    pub fn source(&self) -> &dyn Source {
+        &**self.source
+    }
+
     /// Returns the `len` bytes from `offset`, or those up to the end of the source. The window
     /// does not move, so that a single read elsewhere does not load a whole window.
     pub fn peek(&self, offset: u64, len: usize) -> Result<Bytes> {

@@ -83,10 +83,10 @@ impl ChunkInspection {
                 continue;
             }
             let bytes: Bytes = self.input.source.read_at(chunk.bytes.clone())?;
-            let limit = self.input.options.record_bytes as usize;
-            if let Some(decompressed) = DecompressedChunk::new(&bytes, limit) {
-                let file_len = self.input.source.len();
-                let decompressed = decompressed.in_file(chunk.bytes.end, file_len);
+            let (limits, source) = (&self.input.limits, &*self.input.source);
+            if let Some(decompressed) = DecompressedChunk::new(&bytes, limits, source)?
+            {
+                let decompressed = decompressed.in_file(chunk.bytes.end, source.len());
                 self.check(&chunk.bytes, &decompressed);
             }
             self.input.source.release(chunk.bytes.clone());

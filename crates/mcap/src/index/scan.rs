@@ -5,7 +5,9 @@ use std::{
     ops::Range,
 };
 
-use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, WindowReader};
+use logtool_core::{
+    ChunkLimits, Damage, DamageKind, OpenOptions, Result, TimeRange, WindowReader,
+};
 
 use crate::{
     chunk::{self, Compression, DecompressedChunk},
@@ -36,6 +38,7 @@ pub(super) fn scan(
         current_part: None,
         len,
         options,
+        limits: ChunkLimits::new(options, wire::chunk_headers),
     };
     let mut offset = FIRST_RECORD_START;
     while offset < len {
@@ -79,6 +82,7 @@ struct Scan {
     /// The length of the file.
     len: u64,
     options: OpenOptions,
+    limits: ChunkLimits,
 }
 
 impl Scan {
@@ -159,14 +163,15 @@ impl Scan {
     ) -> Result<()> {
         self.end_part(offset);
         let position = offset..offset + record_len;
-        let limit = self.options.record_bytes as usize;
         if record_len > chunk::max_record_len(self.options) {
             self.add_lost_range(Damage::new(DamageKind::OverLimit, position));
             return Ok(());
         }
         let bytes = window.read_at(offset, record_len as usize)?;
         let bytes = bytes.slice(..bytes.len().min(record_len as usize));
-        let Some(decompressed) = DecompressedChunk::new(&bytes, limit) else {
+        let decompressed =
+            DecompressedChunk::new(&bytes, &self.limits, window.source())?;
+        let Some(decompressed) = decompressed else {
             let kind = match wire::record_header(&bytes) {
                 Some((_, len)) if len <= record_len => DamageKind::Garbled,
                 _ => DamageKind::Truncated,

@@ -5,7 +5,9 @@ mod declarations;
 
 use std::{collections::BTreeSet, ops::Range};
 
-use logtool_core::{OpenOptions, Result, TimeRange, Timestamp, WindowReader};
+use logtool_core::{
+    ChunkLimits, OpenOptions, Result, TimeRange, Timestamp, WindowReader,
+};
 
 use crate::{
     chunk::Compression,
@@ -178,11 +180,12 @@ impl SummaryReader {
             ));
         }
         let used_channels = self.used_channels(&chunks);
+        let limits = ChunkLimits::new(options, wire::chunk_headers);
         for chunk in &chunks {
             if self.declarations.are_complete(&used_channels) {
                 break;
             }
-            if !self.declarations.read_chunk(window, chunk, options)? {
+            if !self.declarations.read_chunk(window, chunk, options, &limits)? {
                 return Ok(SummaryResult::Invalid(
                     "it lacks channels or schemas, and a chunk that may declare them is \
                      damaged",

@@ -6,7 +6,6 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use bytes::Bytes;
 use logtool_core::{
     LogSlice, OpenOptions, Part, Result, Selection, Source, TopicId, WriteOptions,
 };
@@ -119,10 +118,11 @@ impl VerbatimChunks {
         if self.compression.is_some_and(|requested| compression != requested) {
             return Ok(None);
         }
-        let limit = options.record_bytes as usize;
-        let Some(mut indexes) = self.index_messages(&record, limit) else {
-            return Ok(None);
-        };
+        let decompressed =
+            DecompressedChunk::new_ordinary(&record, chunk.uncompressed_len);
+        let indexes =
+            decompressed.and_then(|decompressed| self.index_messages(&decompressed));
+        let Some(mut indexes) = indexes else { return Ok(None) };
         indexes.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
         let times = indexes.values().flatten().map(|(time, _)| *time);
         let (first, last) = (times.clone().min(), times.max());
@@ -151,8 +151,10 @@ impl VerbatimChunks {
 
     /// Returns the message indexes of the chunk, if it is valid and contains only messages
     /// and declarations that do not contradict those of the new file.
-    fn index_messages(&self, record: &Bytes, limit: usize) -> Option<MessageIndexes> {
-        let decompressed = DecompressedChunk::new(record, limit)?;
+    fn index_messages(
+        &self,
+        decompressed: &DecompressedChunk,
+    ) -> Option<MessageIndexes> {
         if decompressed.result != Decompression::Complete || !decompressed.is_sound() {
             return None;
         }

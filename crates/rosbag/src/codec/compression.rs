@@ -1,7 +1,7 @@
 //! Decompressing chunks.
 //!
 //! The declared size of a chunk is only a hint for the first allocation. The result is everything
-//! that the compressed bytes contain, up to a limit.
+//! that the compressed bytes contain, up to a limit: see [`ChunkLimits`](logtool_core::ChunkLimits).
 
 mod bz2;
 

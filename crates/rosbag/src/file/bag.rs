@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
+use logtool_core::{ChunkLimits, Damage, DamageKind, OpenOptions, Result, Source};
 
 use crate::{
     codec::{
@@ -23,6 +23,7 @@ use crate::{
     records::record_scanner::{
         RecordVisitor, ScanProgress, ScanSegment, WindowScan, scan_records,
     },
+    wire,
 };
 
 /// The state that all readers of a bag share.
@@ -32,6 +33,8 @@ pub(crate) struct Bag {
     pub(crate) options: OpenOptions,
     pub(crate) encryption: Encryption,
     pub(crate) file_header: Arc<FileHeader>,
+    /// What the chunks may decompress to.
+    chunk_limits: ChunkLimits,
     /// The chunks that the index lists. The index is read on first use.
     listed_chunks: Arc<OnceLock<Vec<IndexedChunk>>>,
 }
@@ -68,8 +71,14 @@ impl Bag {
     ) -> Self {
         let encryption =
             Encryption::new(&file_header.encryptor, &file_header.user, options.key);
-        let (file_header, listed_chunks) = (Arc::new(file_header), Arc::default());
-        Self { source, options: options.open, encryption, file_header, listed_chunks }
+        Self {
+            source,
+            options: options.open,
+            encryption,
+            file_header: Arc::new(file_header),
+            chunk_limits: ChunkLimits::new(options.open, wire::chunk_headers),
+            listed_chunks: Arc::default(),
+        }
     }
 
     /// Returns the chunks that the index lists, in the order of the file, including chunks that
@@ -118,8 +127,7 @@ impl Bag {
                 is_v1: false,
             }));
         }
-        let limit = self.options.record_bytes as usize;
-        if chunk.data.end - chunk.data.start > limit as u64 {
+        if chunk.data.end - chunk.data.start > self.options.record_bytes.into() {
             return Ok(lost(DamageKind::OverLimit));
         }
         let mut packed = self.source.read_at(chunk.data.clone())?;
@@ -135,6 +143,11 @@ impl Bag {
             }
         }
         let declared_size = chunk.header.declared_size;
+        let limit = self.chunk_limits.max_len(
+            &*self.source,
+            packed.len() as u64,
+            declared_size.into(),
+        )?;
         let (bytes, outcome) =
             compression.decompress(&packed, declared_size, limit, chunk.is_cut, buffer);
         Ok(ChunkContent::Decompressed(bytes.freeze(), outcome))

@@ -8,7 +8,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use bytes::{Bytes, BytesMut};
-use logtool_core::{OpenOptions, Output, Part, Result, Source};
+use logtool_core::{ChunkLimits, OpenOptions, Output, Part, Result, Source};
 
 use crate::{
     codec::compression::{Compression, FrameOutcome},
@@ -259,7 +259,12 @@ impl ChunkCopier<'_, '_> {
     fn decompress(&self, chunk: &SourceChunk) -> Result<Option<Bytes>> {
         let SourceChunk { compression, size, data, .. } = chunk;
         let limit = OpenOptions::default().record_bytes;
-        if *size > limit || data.end - data.start > u64::from(limit) {
+        let packed_len = data.end - data.start;
+        // A chunk whose length may be limited is read instead, so that this is reported.
+        if *size > limit
+            || packed_len > u64::from(limit)
+            || !ChunkLimits::is_ordinary(packed_len, (*size).into())
+        {
             return Ok(None);
         }
         let packed = self.source.read_at(data.clone())?;

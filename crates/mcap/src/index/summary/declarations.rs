@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use logtool_core::{OpenOptions, Result, WindowReader};
+use logtool_core::{ChunkLimits, OpenOptions, Result, WindowReader};
 
 use crate::{
     channel_table::ChannelTable,
@@ -74,13 +74,13 @@ impl Declarations {
         window: &mut WindowReader<'_>,
         index: &ChunkIndex,
         options: OpenOptions,
+        limits: &ChunkLimits,
     ) -> Result<bool> {
         if index.chunk_len > chunk::max_record_len(options) {
             return Ok(false);
         }
         let bytes = window.peek(index.chunk_offset, index.chunk_len as usize)?;
-        let decompressed =
-            DecompressedChunk::new(&bytes, options.record_bytes as usize);
+        let decompressed = DecompressedChunk::new(&bytes, limits, window.source())?;
         let Some(decompressed) = decompressed.filter(DecompressedChunk::is_sound)
         else {
             return Ok(false);
