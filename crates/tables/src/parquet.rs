@@ -17,6 +17,10 @@ mod schema;
 
 mod pages;
 
+mod value_sizes;
+
+mod row_group_sizes;
+
 mod times;
 
 mod cursor;

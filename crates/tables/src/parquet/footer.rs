@@ -192,8 +192,6 @@ pub(super) struct RowGroup {
     pub(super) index: usize,
     pub(super) bytes: Range<u64>,
     pub(super) rows: u64,
-    /// The uncompressed size of its columns according to the footer.
-    pub(super) uncompressed_bytes: u64,
 }
 
 /// Returns the row groups with rows, in the order of the file.
@@ -202,23 +200,19 @@ pub(super) fn row_groups(metadata: &ParquetMetaData, len: u64) -> Vec<RowGroup> 
     let groups = groups.filter_map(|(index, group)| {
         let bytes = group_range(group.columns(), len)?;
         let rows = u64::try_from(group.num_rows()).ok().filter(|rows| *rows > 0)?;
-        let uncompressed = group.columns().iter().map(|column| {
-            u64::try_from(column.uncompressed_size()).unwrap_or_default()
-        });
-        let uncompressed_bytes = uncompressed.fold(0_u64, u64::saturating_add);
-        Some(RowGroup { index, bytes, rows, uncompressed_bytes })
+        Some(RowGroup { index, bytes, rows })
     });
     groups.collect()
 }
 
-/// Returns the byte ranges of the column chunks of `group`, including those of nested columns. With
-/// `top_level_column`, returns only the column chunks of the top-level column with this index.
-pub(super) fn chunks(
-    metadata: &ParquetMetaData,
+/// Returns the column chunks of `group` with their byte ranges, including those of nested columns.
+/// With `top_level_column`, returns only the column chunks of the top-level column with this index.
+pub(super) fn chunks<'m>(
+    metadata: &'m ParquetMetaData,
     group: &RowGroup,
     top_level_column: Option<usize>,
     len: u64,
-) -> Vec<Range<u64>> {
+) -> Vec<(&'m ColumnChunkMetaData, Range<u64>)> {
     let schema = metadata.file_metadata().schema_descr();
     let columns = metadata.row_groups().get(group.index).map(|group| group.columns());
     let columns = columns.unwrap_or_default().iter().enumerate();
@@ -227,7 +221,9 @@ pub(super) fn chunks(
             schema.get_column_root_idx(*leaf) == top_level_column
         })
     });
-    selected.filter_map(|(_, column)| column_range(column, len)).collect()
+    selected
+        .filter_map(|(_, column)| Some((column, column_range(column, len)?)))
+        .collect()
 }
 
 /// Returns the footer of a file that contains only `group`.

@@ -6,22 +6,23 @@ use arrow_array::RecordBatch;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source};
-use parquet::arrow::{
-    ProjectionMask,
-    arrow_reader::{
-        ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+use parquet::{
+    arrow::{
+        ProjectionMask,
+        arrow_reader::{
+            ArrowReaderMetadata, ParquetRecordBatchReader,
+            ParquetRecordBatchReaderBuilder,
+        },
     },
+    file::metadata::ParquetMetaData,
 };
 
 use crate::parquet::{
     error,
     footer::{self, RowGroup, SourceChunks},
     pages,
+    row_group_sizes::{self, RowGroupSizes},
 };
-
-/// The approximate size in bytes of the rows that are read at once, and their maximum number.
-const BATCH_BYTES: u64 = 4 << 20;
-const BATCH_ROWS: u64 = 1_024;
 
 /// A file whose footer is read when it is needed.
 pub(super) struct OpenFile {
@@ -29,14 +30,12 @@ pub(super) struct OpenFile {
     metadata: OnceLock<ArrowReaderMetadata>,
     /// The row groups with rows.
     groups: OnceLock<Vec<RowGroup>>,
-    /// The maximum size of a page in bytes.
-    max_page: u64,
+    options: OpenOptions,
 }
 
 impl OpenFile {
     pub(super) fn new(source: Arc<dyn Source>, options: OpenOptions) -> Self {
-        let max_page = u64::from(options.record_bytes);
-        Self { source, metadata: OnceLock::new(), groups: OnceLock::new(), max_page }
+        Self { source, metadata: OnceLock::new(), groups: OnceLock::new(), options }
     }
 
     pub(super) fn source(&self) -> &Arc<dyn Source> {
@@ -85,15 +84,7 @@ impl OpenFile {
         top_level_column: Option<usize>,
     ) -> Result<RowBatches> {
         let metadata = self.metadata()?.clone();
-        let chunks = footer::chunks(
-            metadata.metadata(),
-            group,
-            top_level_column,
-            self.source.len(),
-        );
-        pages::check(&*self.source, chunks.into_iter(), self.max_page)?;
-        let row_bytes = (group.uncompressed_bytes / group.rows.max(1)).max(1);
-        let rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
+        let rows = self.batch_rows(metadata.metadata(), group, top_level_column)?;
         let reader = error::read("a row group", || {
             let columns = metadata.parquet_schema();
             let mask = match top_level_column {
@@ -110,6 +101,30 @@ impl OpenFile {
                 .build()
         })?;
         Ok(RowBatches { reader, remaining: group.rows })
+    }
+
+    /// Checks that `group` can be read in bounded memory, and returns the number of rows to read at
+    /// once.
+    fn batch_rows(
+        &self,
+        metadata: &ParquetMetaData,
+        group: &RowGroup,
+        top_level_column: Option<usize>,
+    ) -> Result<u64> {
+        let columns =
+            footer::chunks(metadata, group, top_level_column, self.source.len());
+        let ranges = columns.iter().map(|(_, range)| range.clone());
+        let max_page = u64::from(self.options.record_bytes);
+        let all_pages = pages::check(&*self.source, ranges, max_page)?;
+        let in_file = group.bytes.end - group.bytes.start;
+        let groups = metadata.num_row_groups();
+        let limit = row_group_sizes::limit(self.options, groups, in_file);
+        let mut sizes = RowGroupSizes::new(group.rows, limit)?;
+        let chunks = SourceChunks(self.source.clone());
+        for ((column, _), pages) in columns.iter().zip(&all_pages) {
+            sizes.add_column(column, pages, &chunks)?;
+        }
+        Ok(sizes.batch_rows())
     }
 }
 
