@@ -10,8 +10,15 @@ use crate::{
 /// shutter lag, and the drift of the clock during a flight.
 const JITTER_NANOS: i64 = 500_000_000;
 
-/// The maximum number of comparisons in the search for the offset: about a second.
+/// The maximum number of comparisons in the search for the offset: about a second. Offsets are tried
+/// with a sample of the photos if they would take more than `MAX_EXACT_COMPARISONS`.
 const MAX_COMPARISONS: u64 = 400_000_000;
+const MAX_EXACT_COMPARISONS: u64 = 4_000_000;
+
+/// The number of photos in the sample, and the number of offsets that fit it best, which are then
+/// tried with all photos.
+const SAMPLED_PHOTOS: usize = 128;
+const SAMPLED_OFFSETS: usize = 64;
 
 /// The number of photos whose shot is searched first, if some photos may have none.
 const FIRST_PHOTOS: usize = 16;
@@ -201,29 +208,35 @@ impl MatchInput<'_> {
         }
         let each = taken.len() as u64 + self.shots.len() as u64;
         let candidates = first.min(taken.len()) as u64 * unmatched_photos as u64;
-        if candidates.saturating_mul(each) > MAX_COMPARISONS {
+        let is_exact = candidates.saturating_mul(each) <= MAX_EXACT_COMPARISONS;
+        if candidates.saturating_mul(SAMPLED_PHOTOS as u64) > MAX_COMPARISONS {
             let message = format!(
                 "{}: too many to search the offset of the camera",
                 self.counts()
             );
             return Err(Error::other(message).with_hint("--offset gives the offset"));
         }
-        let mut found: Vec<Candidate> = Vec::new();
+        let mut offsets: Vec<i64> = Vec::new();
         for photo in taken.iter().take(first) {
-            for shot in self.shots.iter().take(unmatched_photos) {
-                let Some(offset) = shot.checked_sub(*photo) else { continue };
-                let candidate =
-                    Candidate::with_refined_offset(taken, self.shots, offset, limit);
-                let best = found.first().map_or(0, |best| best.count);
-                if candidate.count > best {
-                    found.clear();
-                }
-                if candidate.count >= best && candidate.count > 0 {
-                    let is_known = |other: &Candidate| other.shots == candidate.shots;
-                    // Two are enough to know that the offset is ambiguous.
-                    if !found.iter().any(is_known) && found.len() < FIRST_PHOTOS {
-                        found.push(candidate);
-                    }
+            let shots = self.shots.iter().take(unmatched_photos);
+            offsets.extend(shots.filter_map(|shot| shot.checked_sub(*photo)));
+        }
+        if !is_exact {
+            offsets = best_of_sample(taken, self.shots, &offsets, limit);
+        }
+        let mut found: Vec<Candidate> = Vec::new();
+        for offset in offsets {
+            let candidate =
+                Candidate::with_refined_offset(taken, self.shots, offset, limit);
+            let best = found.first().map_or(0, |best| best.count);
+            if candidate.count > best {
+                found.clear();
+            }
+            if candidate.count >= best && candidate.count > 0 {
+                let is_known = |other: &Candidate| other.shots == candidate.shots;
+                // Two are enough to know that the offset is ambiguous.
+                if !found.iter().any(is_known) && found.len() < FIRST_PHOTOS {
+                    found.push(candidate);
                 }
             }
         }
@@ -255,6 +268,44 @@ impl MatchInput<'_> {
             is_by_sequence: false,
         })
     }
+}
+
+/// Returns those of `offsets` with which most of a sample of the photos `taken` have a shot; among
+/// equals, those with the least differences. Both kinds of times are sorted.
+fn best_of_sample(
+    taken: &[i64],
+    shots: &[i64],
+    offsets: &[i64],
+    limit: i64,
+) -> Vec<i64> {
+    // The first and the last photo are in the sample: they show an offset of one shot.
+    let last = taken.len().saturating_sub(1);
+    let count = SAMPLED_PHOTOS.min(taken.len());
+    let index = |number: usize| number * last / count.saturating_sub(1).max(1);
+    let sample: Vec<i64> =
+        (0..count).filter_map(|number| taken.get(index(number)).copied()).collect();
+    let distance = |time: i64| {
+        let after = shots.partition_point(|shot| *shot < time);
+        let near = shots.get(after.saturating_sub(1)..).unwrap_or_default();
+        let distances =
+            near.iter().take(2).map(|shot| shot.saturating_sub(time).saturating_abs());
+        distances.min().unwrap_or(i64::MAX)
+    };
+    let rank = |offset: &i64| {
+        let differences =
+            sample.iter().map(|photo| distance(photo.saturating_add(*offset)));
+        // An offset may still be wrong by the tolerance, as that of a single photo is.
+        let matches =
+            differences.filter(|difference| *difference <= limit.saturating_mul(2));
+        let (count, sum) = matches
+            .fold((0, 0_i64), |(count, sum), d| (count + 1, sum.saturating_add(d)));
+        (std::cmp::Reverse(count), sum, *offset)
+    };
+    let mut ranks: Vec<(std::cmp::Reverse<usize>, i64, i64)> =
+        offsets.iter().map(rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks.into_iter().take(SAMPLED_OFFSETS).map(|(_, _, offset)| offset).collect()
 }
 
 /// The matches with one offset.
