@@ -119,7 +119,8 @@ class Job:
         self.name = f"{generator.name} {command}"
 
     def arguments(self, log):
-        return jobs.arguments(self.command, log, self.folder / "out", self.generator.topic)
+        n = {"0": self.generator.least, "1": self.generator.n, "2": 2 * self.generator.n}[log.stem[-1]]
+        return jobs.arguments(self.command, log, self.folder / "out", self.generator, n)
 
     def cost(self, log):
         return run(self.program, self.arguments(log), self.folder)

@@ -29,8 +29,18 @@ COMMANDS = {
     "plan": ["plan", "{log}", "--json"],
     "plan-topic": ["plan", "{log}", "--json", "--topic", "{topic}"],
     "index": ["index", "{log}", "-o", "{out}.parquet"],
+    "jsonl": ["convert", "{log}", "-o", "{out}", "--format", "jsonl"],
+    "derive": ["convert", "{log}", "-o", "{out}", "--format", "csv", "--topic", "d0"],
+    "plan-topics": ["plan", "{log}", "--json"],
+    "plan-fields": ["plan", "{log}", "--json"],
     "calibration": ["calibration", "{log}", "-o", "{out}.yaml"],
     "record": ["record", "mavlink", "{log}", "-o", "{out}.ulg"],
+}
+# What follows in addition, once for each of the `n` things.
+REPEATED = {
+    "derive": "--derive=d{i}={topic}.x+{i}",
+    "plan-topics": "--topic={topic}",
+    "plan-fields": "--field={topic}.x",
 }
 # Those that write a file for each topic.
 OF_TOPICS = {"csv", "parquet"}
@@ -40,28 +50,33 @@ TABLE = ["info", "check", "schema", "cat", "cat-time", "csv", "parquet", "mcap",
 LIDAR = ["info", "check", "cat", "csv", "parquet", "filter", "repair", "merge", "report", "plan", "index"]
 
 
-def arguments(command, log, out, topic):
+def arguments(command, log, out, generator, n):
     # Captures are written as pcap only.
     suffix = ".pcap" if log.suffix == ".pcapng" else log.suffix
-    return [part.format(log=log, out=out, suffix=suffix, topic=topic) for part in COMMANDS[command]]
+    parts = [part.format(log=log, out=out, suffix=suffix, topic=generator.topic) for part in COMMANDS[command]]
+    if command in REPEATED:
+        # If the log has n topics, each is named once.
+        topics = [f"t{i}" if generator.has_topics else generator.topic for i in range(n)]
+        parts += [REPEATED[command].format(i=i, topic=topic) for i, topic in enumerate(topics)]
+    return parts
 
 
 class Generator:
     """A function that makes a log of `n` of something, and how it is used."""
 
-    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False, memory_of_byte=128, topic=None):
+    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False, memory_of_byte=128, topic=None, name=None):
         self.make, self.n, self.suffix, self.least, self.may_fail = make, n, suffix, least, may_fail
         # How many bytes of memory a command may take for each byte of the input.
         self.memory_of_byte = memory_of_byte
-        self.name = f"{suffix[1:]}-{make.__name__.replace('_', '-')}"
+        self.name = f"{suffix[1:]}-{name or make.__name__.replace('_', '-')}"
         self.only, self.has_topics = only, has_topics
         # A topic that the log always has.
-        name = "t0" if has_topics else "a"
-        self.topic = topic or (name if suffix == ".ulg" else f"/{name}")
+        first = "t0" if has_topics else "a"
+        self.topic = topic or (first if suffix == ".ulg" else f"/{first}")
 
     def commands(self):
         of_format = {".ulg": ULOG, ".bag": BAG, ".mcap": BAG, ".csv": TABLE, ".parquet": TABLE}.get(self.suffix, LIDAR)
-        if self.has_topics:
+        if self.has_topics and not self.only:
             return [command for command in of_format if command not in OF_TOPICS] + ["filter-topics"]
         # The clocks of two .vel logs have nothing in common that a merge could use.
         of_format = [one for one in of_format if (self.suffix, one) != (".vel", "merge")]
@@ -102,6 +117,8 @@ GENERATORS = [
     parquet(tables.parquet_pages, 2_000),
     ulog(ulogs.records, 20_000),
     ulog(ulogs.topics, 6_000, has_topics=True),
+    ulog(ulogs.topics, 1_000, has_topics=True, only=["derive", "plan-topics", "plan-fields"], name="named-topics"),
+    ulog(ulogs.few_records, 2_000, only=["derive"]),
     ulog(ulogs.instances, 6_000, has_topics=True),
     ulog(ulogs.late_topics, 6_000, has_topics=True),
     ulog(ulogs.formats, 10_000),
@@ -158,6 +175,7 @@ GENERATORS = [
     mcap(mcaps.chunks_without_summary, 8_000),
     mcap(mcaps.overlapping_chunks, 5_000),
     mcap(mcaps.channels, 8_000, has_topics=True),
+    mcap(mcaps.channels, 2_000, has_topics=True, only=["jsonl"], name="tables-of-channels"),
     mcap(mcaps.channels_without_summary, 8_000, has_topics=True),
     mcap(mcaps.channels_without_chunks, 8_000, has_topics=True),
     mcap(mcaps.channels_of_a_topic, 8_000),

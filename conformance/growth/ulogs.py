@@ -53,6 +53,11 @@ def records(n):
     return one_topic(n)
 
 
+def few_records(n):
+    """A log that is the same for each `n`: what grows is in the command."""
+    return one_topic(100)
+
+
 def topics(n):
     definitions = [text(f"t{i}:{FORMAT}") for i in range(n)]
     data = [subscribe(i, f"t{i}") for i in range(n)]

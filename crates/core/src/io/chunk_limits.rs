@@ -177,8 +177,7 @@ mod tests {
 
     #[test]
     fn greater_limit_for_records_allows_longer_chunks() {
-        let mut options = OpenOptions::default();
-        options.record_bytes = 1 << 30;
+        let options = OpenOptions { record_bytes: 1 << 30, ..OpenOptions::default() };
         let source = Bytes::from([7, 120].repeat(2));
         let limit = ChunkLimits::new(options, find).max_len(&source, 1, 120 * MIB);
         assert_eq!(limit.unwrap() as u64, 120 * MIB);

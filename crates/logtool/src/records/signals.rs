@@ -27,7 +27,7 @@ pub(crate) use self::collected_samples::read_samples;
 pub(crate) use self::find::is_text_of_field;
 pub(crate) use self::{
     collected_samples::{Samples, read_all},
-    find::find,
+    find::{SignalFinder, find},
     numbers::numbers_of,
 };
 #[cfg(feature = "plot")]
@@ -105,11 +105,15 @@ fn gather<G: ReceiveNumbers + 'static>(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Vec<G>, Vec<Damage>)> {
     let topics: TopicSet = signals.iter().map(|signal| signal.topic).collect();
+    let mut signals_by_topic: BTreeMap<TopicId, Vec<(usize, &RequestedSignal)>> =
+        BTreeMap::new();
+    for (index, signal) in signals.iter().enumerate() {
+        signals_by_topic.entry(signal.topic).or_default().push((index, signal));
+    }
     let mut columns_by_topic = BTreeMap::new();
     let mut plans = BTreeMap::new();
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
-        let topic_signals =
-            || signals.iter().enumerate().filter(|(_, signal)| signal.topic == id);
+        let topic_signals = || signals_by_topic.get(&id).into_iter().flatten().copied();
         let inputs = || topic_signals().flat_map(|(_, signal)| &signal.inputs);
         let mut indices: Vec<usize> = inputs().map(|input| input.column).collect();
         let validity = validity(log, id, topic)?;

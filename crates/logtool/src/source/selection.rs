@@ -1,6 +1,6 @@
 //! Resolves patterns of topics and columns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use globset::{GlobBuilder, GlobMatcher};
 use logtool_core::{
@@ -31,16 +31,19 @@ pub fn topics_with_derived(manifest: &Manifest, globs: &[String]) -> Result<Topi
 }
 
 fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
-    let mut set = TopicSet::EMPTY;
-    for glob in globs.iter().flat_map(|glob| split_list(manifest, glob)) {
-        let pattern = Pattern::new(glob)?;
-        let mut is_found = false;
-        for (id, topic) in manifest.topics() {
-            if pattern.is_topic(topic) {
-                is_found = true;
+    let globs: Vec<&str> =
+        globs.iter().flat_map(|glob| split_list(manifest, glob)).collect();
+    let patterns = PatternSet::new(globs.iter().copied())?;
+    let (mut set, mut is_found) = (TopicSet::EMPTY, vec![false; globs.len()]);
+    for (id, topic) in manifest.topics() {
+        for name in [&topic.name, &unique_label(topic)] {
+            patterns.for_each_match(name, |index| {
                 set.insert(id);
-            }
+                is_found[index] = true;
+            });
         }
+    }
+    for (glob, is_found) in globs.into_iter().zip(is_found) {
         if !is_found {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = if is_of_packets(manifest, glob) {
@@ -152,8 +155,7 @@ pub fn columns(
     if globs.is_empty() {
         return Ok(columns_by_topic);
     }
-    let patterns: Vec<Pattern> =
-        globs.iter().map(|g| Pattern::new(g)).collect::<Result<_>>()?;
+    let patterns = PatternSet::new(globs.iter().map(String::as_str))?;
     let mut is_used = vec![false; globs.len()];
     let (mut selected, mut names) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
@@ -163,10 +165,10 @@ pub fn columns(
         let mut indices = Vec::new();
         for (index, field) in schema.fields().iter().enumerate() {
             let mut is_wanted = false;
-            for (pattern, is_used) in patterns.iter().zip(&mut is_used) {
-                if pattern.is_column(topic, field.name()) {
-                    (is_wanted, *is_used) = (true, true);
-                }
+            for name in column_names(topic, field.name()) {
+                patterns.for_each_match(&name, |index| {
+                    (is_wanted, is_used[index]) = (true, true);
+                });
             }
             if is_wanted {
                 indices.push(index);
@@ -238,21 +240,48 @@ impl Pattern {
         self.is_match(&topic.label()) || self.is_match(&unique_label(topic))
     }
 
-    /// Returns whether it matches the column `name`: with or without the topic before it, or by a
-    /// prefix that ends before a bracket or a dot.
-    fn is_column(&self, topic: &Topic, name: &str) -> bool {
-        beginnings(name).any(|name| {
-            self.is_match(name)
-                || self.is_match(&format!("{}.{name}", topic.name))
-                || self.is_match(&format!("{}.{name}", topic.label()))
-        })
-    }
-
     /// Returns whether it matches the column `name`, or a prefix that ends before a bracket or
     /// a dot.
     pub fn matches_prefix(&self, name: &str) -> bool {
         beginnings(name).any(|name| self.is_match(name))
     }
+}
+
+/// Several patterns. Those without wildcards are found by their text, so that many of them take
+/// little time.
+struct PatternSet<'t> {
+    literals: HashMap<&'t str, Vec<usize>>,
+    globs: Vec<(usize, Pattern)>,
+}
+
+impl<'t> PatternSet<'t> {
+    fn new(texts: impl Iterator<Item = &'t str>) -> Result<Self> {
+        let mut set = Self { literals: HashMap::new(), globs: Vec::new() };
+        for (index, text) in texts.enumerate() {
+            if text.contains(['*', '?']) {
+                set.globs.push((index, Pattern::new(text)?));
+            } else {
+                set.literals.entry(text).or_default().push(index);
+            }
+        }
+        Ok(set)
+    }
+
+    /// Calls `add` with the index of each pattern that matches `name`.
+    fn for_each_match(&self, name: &str, mut add: impl FnMut(usize)) {
+        self.literals.get(name).into_iter().flatten().for_each(|index| add(*index));
+        let globs = self.globs.iter().filter(|(_, pattern)| pattern.is_match(name));
+        globs.for_each(|(index, _)| add(*index));
+    }
+}
+
+/// Returns the names by which a pattern can select the column `name` of `topic`: with or without the
+/// topic before it, or a prefix that ends before a bracket or a dot.
+fn column_names(topic: &Topic, name: &str) -> impl Iterator<Item = String> {
+    beginnings(name).flat_map(|name| {
+        let with_label = format!("{}.{name}", topic.label());
+        [name.to_owned(), format!("{}.{name}", topic.name), with_label]
+    })
 }
 
 /// Returns the name of a column, and its prefixes that end before a bracket or a dot.

@@ -1,6 +1,6 @@
 //! Tables of derived series.
 
-use std::{str::FromStr, sync::Arc};
+use std::{collections::HashSet, str::FromStr, sync::Arc};
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampNanosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -12,7 +12,10 @@ use logtool_series::Series;
 
 use crate::{
     error::{Error, Result},
-    records::series::prepared_series::{PreparedSeries, read},
+    records::{
+        series::prepared_series::{PreparedSeries, read},
+        signals::SignalFinder,
+    },
 };
 
 /// The number of rows in a batch.
@@ -96,17 +99,18 @@ impl DerivedTables {
     pub fn new(log: &dyn Log, derivations: &[Derivation]) -> Result<Self> {
         let manifest = log.manifest();
         let mut tables: Vec<DerivedTable> = Vec::new();
+        let names = manifest.topics.iter().map(|topic| topic.name.as_str());
+        let mut used_names: HashSet<&str> = names.collect();
+        let finder = SignalFinder::new(log);
         for derivation in derivations {
             let name = &derivation.name;
-            let is_used = manifest.topics.iter().any(|topic| topic.name == *name)
-                || tables.iter().any(|table| table.topic.name == *name);
-            if is_used {
+            if !used_names.insert(name) {
                 let message = format!("there is a topic `{name}` already");
                 return Err(
                     Error::invalid_request(message).with_hint("choose another name")
                 );
             }
-            let series = PreparedSeries::new(log, &derivation.expression)?;
+            let series = PreparedSeries::with_finder(&finder, &derivation.expression)?;
             let schema = schema(log, &series)?;
             let topic = Topic {
                 origin: TopicOrigin::Derived,
@@ -125,10 +129,9 @@ impl DerivedTables {
 
     /// Returns the topics of the log with the fields.
     pub fn source_topics(&self, manifest: &Manifest) -> TopicSet {
-        let topics = manifest.topics().map(|(id, _)| id);
-        let sets: Vec<TopicSet> =
-            self.tables.iter().map(|t| t.series.topics()).collect();
-        topics.filter(|id| sets.iter().any(|set| set.contains(*id))).collect()
+        let mut sources = TopicSet::EMPTY;
+        self.tables.iter().for_each(|table| sources.extend(&table.series.topics()));
+        manifest.topics().map(|(id, _)| id).filter(|id| sources.contains(*id)).collect()
     }
 
     /// Computes the tables from the records within `time`, with times on the clock `base`.

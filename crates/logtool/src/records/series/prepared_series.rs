@@ -8,7 +8,7 @@ use logtool_series::{
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    records::signals::{self, RequestedSignal, Samples, ValuePart},
+    records::signals::{self, RequestedSignal, Samples, SignalFinder, ValuePart},
 };
 
 /// Characters that are in expressions and in no names of fields, or that names rarely have.
@@ -68,10 +68,18 @@ impl PreparedSeries {
     /// # Errors
     /// `InvalidRequest` if the expression is wrong, `NotFound` if a field does not exist.
     pub(crate) fn new(log: &dyn Log, text: &str) -> Result<Self> {
+        Self::with_finder(&SignalFinder::new(log), text)
+    }
+
+    /// Like [`new`](Self::new), in the log of `finder`.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub(crate) fn with_finder(finder: &SignalFinder<'_>, text: &str) -> Result<Self> {
         let expression = Expression::parse(text).map_err(|err| error(text, &err))?;
         let (mut types, mut fields) = (Vec::new(), Vec::new());
         for field in expression.fields() {
-            let signals = find_field(log, field)
+            let signals = find_field(finder, field)
                 .map_err(|err| err.with_excerpt(text, field.span.clone()))?;
             types.push(field_type(&signals));
             fields.push(signals);
@@ -170,13 +178,16 @@ fn error(text: &str, error: &ExpressionError) -> Error {
 }
 
 /// Returns the signals of `field`: of a vector, one for each component.
-fn find_field(log: &dyn Log, field: &FieldName) -> Result<Vec<RequestedSignal>> {
+fn find_field(
+    finder: &SignalFinder<'_>,
+    field: &FieldName,
+) -> Result<Vec<RequestedSignal>> {
     let name = &field.name;
-    let signals = signals::find(log, std::slice::from_ref(name))?;
+    let signals = finder.find(std::slice::from_ref(name))?;
     let mut topics: Vec<TopicId> = signals.iter().map(|signal| signal.topic).collect();
     topics.dedup();
     if let [first_label, second_label, ..] = &*topics {
-        let label = |id: TopicId| log.manifest().topic(id).map(Topic::label);
+        let label = |id: TopicId| finder.log().manifest().topic(id).map(Topic::label);
         let (first_label, second_label) = (label(*first_label)?, label(*second_label)?);
         let message =
             format!("`{name}` is in several topics, {first_label} and {second_label}");

@@ -1,6 +1,6 @@
 //! Resolves the names of signals.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::{DataType, Field, SchemaRef};
 use logtool_core::{Columns, Log, Topic, TopicId, View};
@@ -13,7 +13,7 @@ use crate::{
         numbers::{is_list, is_number},
         unit,
     },
-    source::selection::Pattern,
+    source::selection::{Pattern, unique_label},
     text::suggest,
 };
 
@@ -23,40 +23,82 @@ const MAX_NAMED_FIELDS: usize = 8;
 /// The maximum number of lines in a plot.
 const MAX_LINES: usize = 200;
 
-/// Returns the signals named by `texts`. Each is a topic and a field, e.g. `sensor_gps.1.lat`,
-/// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. The signal of a whole
-/// list, e.g. `/scan.ranges`, is its [number of elements](ValuePart::Count).
+/// Returns the signals named by `texts`, as [`SignalFinder::find`] does.
+///
+/// # Errors
+/// Those of [`SignalFinder::find`].
 pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSignal>> {
-    let manifest = log.manifest();
-    let mut signals: Vec<RequestedSignal> = Vec::new();
-    for text in texts {
-        let mut failed_lookup = FailedLookup::default();
-        let before = signals.len();
-        // Each dot may end the topic; the longest topic is preferred.
-        let dots = text.match_indices('.').map(|(offset, _)| text.split_at(offset));
-        let topics = |name: &str| -> Vec<(TopicId, &Topic)> {
-            let pattern = Pattern::new(name);
-            let is_match =
-                |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.matches_label(topic));
-            manifest.topics().filter(|(_, topic)| is_match(topic)).collect()
-        };
-        let mut splits = dots.map(|(name, field)| (topics(name), field));
-        let split = splits.rfind(|(topics, _)| !topics.is_empty());
-        let (topics, field) = split.unwrap_or_default();
-        let field = field.strip_prefix('.').unwrap_or(field);
-        for (id, topic) in topics {
-            let schema = columns(log, id)?;
-            let finder =
-                NumberFinder { id, topic, format: LogFormat::from_manifest(manifest) };
-            signals.extend(finder.signals_of_field(&schema, field)?);
-            failed_lookup.add(&topic.label(), field, &schema);
+    SignalFinder::new(log).find(texts)
+}
+
+/// Finds signals of a log by their names.
+pub(crate) struct SignalFinder<'l> {
+    log: &'l dyn Log,
+    /// The topics by their labels, and by their names and instances.
+    topics: HashMap<String, Vec<TopicId>>,
+}
+
+impl<'l> SignalFinder<'l> {
+    pub(crate) fn new(log: &'l dyn Log) -> Self {
+        let mut topics: HashMap<String, Vec<TopicId>> = HashMap::new();
+        for (id, topic) in log.manifest().topics() {
+            for label in [topic.label().into_owned(), unique_label(topic)] {
+                let ids = topics.entry(label).or_default();
+                if ids.last() != Some(&id) {
+                    ids.push(id);
+                }
+            }
         }
-        if signals.len() == before {
-            return Err(failed_lookup.error(text, log));
-        }
-        check_count(signals.len())?;
+        Self { log, topics }
     }
-    Ok(signals)
+
+    pub(crate) fn log(&self) -> &'l dyn Log {
+        self.log
+    }
+
+    /// Returns the topics that the pattern `name` matches.
+    fn topics(&self, name: &str) -> Vec<TopicId> {
+        if !name.contains(['*', '?']) {
+            return self.topics.get(name).cloned().unwrap_or_default();
+        }
+        let Ok(pattern) = Pattern::new(name) else { return Vec::new() };
+        let topics = self.log.manifest().topics();
+        topics.filter(|(_, t)| pattern.matches_label(t)).map(|(id, _)| id).collect()
+    }
+
+    /// Returns the signals named by `texts`. Each is a topic and a field, e.g. `sensor_gps.1.lat`,
+    /// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. The signal of a
+    /// whole list, e.g. `/scan.ranges`, is its [number of elements](ValuePart::Count).
+    ///
+    /// # Errors
+    /// `NotFound` if the log does not have a signal; `InvalidRequest` if there are too many.
+    pub(crate) fn find(&self, texts: &[String]) -> Result<Vec<RequestedSignal>> {
+        let (log, manifest) = (self.log, self.log.manifest());
+        let mut signals: Vec<RequestedSignal> = Vec::new();
+        for text in texts {
+            let mut failed_lookup = FailedLookup::default();
+            let before = signals.len();
+            // Each dot may end the topic; the longest topic is preferred.
+            let dots = text.match_indices('.').map(|(offset, _)| text.split_at(offset));
+            let mut splits = dots.map(|(name, field)| (self.topics(name), field));
+            let split = splits.rfind(|(topics, _)| !topics.is_empty());
+            let (topics, field) = split.unwrap_or_default();
+            let field = field.strip_prefix('.').unwrap_or(field);
+            for id in topics {
+                let topic = manifest.topic(id)?;
+                let schema = columns(log, id)?;
+                let format = LogFormat::from_manifest(manifest);
+                let finder = NumberFinder { id, topic, format };
+                signals.extend(finder.signals_of_field(&schema, field)?);
+                failed_lookup.add(&topic.label(), field, &schema);
+            }
+            if signals.len() == before {
+                return Err(failed_lookup.error(text, log));
+            }
+            check_count(signals.len())?;
+        }
+        Ok(signals)
+    }
 }
 
 /// Returns whether `text` names a field of the log: some number of it, or a list.
