@@ -191,6 +191,8 @@ def measure(program, folder, generator, words):
     logs = [folder / f"{generator.name}-{size}{generator.suffix}" for size in ("0", "1", "2")]
     for log, n in zip(logs, (generator.least, generator.n, 2 * generator.n)):
         log.write_bytes(generator.make(n))
+        if generator.beside:
+            generator.beside(log.with_suffix(""), n)
     for command in wanted:
         started = time.monotonic()
         job = Job(program, folder, generator, command)

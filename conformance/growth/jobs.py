@@ -3,6 +3,7 @@
 import bags
 import lidars
 import mcaps
+import photos
 import streams
 import tables
 import ulogs
@@ -31,6 +32,7 @@ COMMANDS = {
     "index": ["index", "{log}", "-o", "{out}.parquet"],
     "jsonl": ["convert", "{log}", "-o", "{out}", "--format", "jsonl"],
     "derive": ["convert", "{log}", "-o", "{out}", "--format", "csv", "--topic", "d0"],
+    "geotag": ["geotag", "{photos}", "-o", "{out}", "--log", "{log}", "--partial"],
     "plan-topics": ["plan", "{log}", "--json"],
     "plan-fields": ["plan", "{log}", "--json"],
     "calibration": ["calibration", "{log}", "-o", "{out}.yaml"],
@@ -53,7 +55,7 @@ LIDAR = ["info", "check", "cat", "csv", "parquet", "filter", "repair", "merge", 
 def arguments(command, log, out, generator, n):
     # Captures are written as pcap only.
     suffix = ".pcap" if log.suffix == ".pcapng" else log.suffix
-    parts = [part.format(log=log, out=out, suffix=suffix, topic=generator.topic) for part in COMMANDS[command]]
+    parts = [part.format(log=log, out=out, suffix=suffix, topic=generator.topic, photos=log.with_suffix("")) for part in COMMANDS[command]]
     if command in REPEATED:
         # If the log has n topics, each is named once.
         topics = [f"t{i}" if generator.has_topics else generator.topic for i in range(n)]
@@ -64,8 +66,10 @@ def arguments(command, log, out, generator, n):
 class Generator:
     """A function that makes a log of `n` of something, and how it is used."""
 
-    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False, memory_of_byte=128, topic=None, name=None):
+    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False, memory_of_byte=128, topic=None, name=None, beside=None):
         self.make, self.n, self.suffix, self.least, self.may_fail = make, n, suffix, least, may_fail
+        # A function that writes `n` other inputs into a folder.
+        self.beside = beside
         # How many bytes of memory a command may take for each byte of the input.
         self.memory_of_byte = memory_of_byte
         self.name = f"{suffix[1:]}-{name or make.__name__.replace('_', '-')}"
@@ -118,7 +122,8 @@ GENERATORS = [
     ulog(ulogs.records, 20_000),
     ulog(ulogs.topics, 6_000, has_topics=True),
     ulog(ulogs.topics, 1_000, has_topics=True, only=["derive", "plan-topics", "plan-fields"], name="named-topics"),
-    ulog(ulogs.few_records, 2_000, only=["derive"]),
+    ulog(ulogs.few_records, 1_000, only=["derive"]),
+    ulog(photos.shots, 1_000, only=["geotag"], beside=photos.write_photos),
     ulog(ulogs.instances, 6_000, has_topics=True),
     ulog(ulogs.late_topics, 6_000, has_topics=True),
     ulog(ulogs.formats, 10_000),

@@ -64,7 +64,7 @@ fn a_few_images_without_content_are_read() {
 
 #[test]
 fn chunks_that_expand_too_much_in_total_are_over_the_limit() {
-    // They declare 192 MiB, in less than 24 kB. The limit is 64 MiB and 4,000 times that length.
+    // They declare 192 MiB, in less than 24 kB. The limit is 64 MiB and 2,000 times that length.
     let bytes = file(24);
     assert_eq!(read_file(&bytes, None), (vec![], 24));
     assert_eq!(read_file(&without_summary(&bytes), None), (vec![], 24));

@@ -66,7 +66,7 @@ fn a_few_images_without_content_are_read() {
 
 #[test]
 fn chunks_that_expand_too_much_in_total_are_over_the_limit() {
-    // They declare 160 MiB, in less than 20 kB. The limit is 64 MiB and 4,000 times that length.
+    // They declare 160 MiB, in less than 20 kB. The limit is 64 MiB and 2,000 times that length.
     let bytes = bag(20);
     for mode in [OpenMode::Index, OpenMode::Scan] {
         let (count, damage) = read(&bytes, mode, None);

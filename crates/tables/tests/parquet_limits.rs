@@ -72,7 +72,7 @@ fn long_values_that_share_bytes_are_damage_and_not_decoded() {
     let nested = StructArray::from(vec![(inner, Arc::new(strings()) as ArrayRef)]);
     let prefixes = WriterProperties::builder()
         .set_dictionary_enabled(false)
-        .set_encoding(Encoding::DELTA_BYTE_ARRAY);
+        .set_column_encoding("s".into(), Encoding::DELTA_BYTE_ARRAY);
     let files = [
         ("dictionary", file(Arc::new(strings()), dictionary())),
         ("dictionary of a list", file(Arc::new(list()), dictionary())),

@@ -9,7 +9,7 @@ use crate::{io::source::Source, model::open_options::OpenOptions};
 
 /// Every chunk may decompress to this number of times its compressed length. LZ4 cannot exceed
 /// 255 times, and other compressions only exceed this number for long repetitions.
-const MAX_RATIO: u64 = 4_000;
+const MAX_RATIO: u64 = 2_000;
 
 /// The number of bytes to which a chunk may decompress regardless of that ratio, and the number of
 /// bytes by which all chunks of a file may exceed it.
@@ -27,9 +27,9 @@ pub type FindChunkHeaders = fn(&[u8]) -> Vec<(usize, u64)>;
 /// The limits for what the chunks of a file may decompress to, so that a small file does not take
 /// long or need much memory.
 ///
-/// A chunk may decompress to 4,000 times its compressed length. It may exceed this number up to the
+/// A chunk may decompress to 2,000 times its compressed length. It may exceed this number up to the
 /// length that it declares and up to 64 MiB, or [`OpenOptions::record_bytes`] if that is more than
-/// its default. If the chunks of the file declare more than this number of bytes plus 4,000 times the
+/// its default. If the chunks of the file declare more than this number of bytes plus 2,000 times the
 /// length of the file in total, each of them has an equal share.
 ///
 /// The limit of a chunk depends on the bytes of the file only, not on the chunks that were read
@@ -147,12 +147,12 @@ mod tests {
             limits().max_len(&source, compressed, declared).unwrap() as u64
         };
         assert_eq!(limit(100, 60 * MIB), 60 * MIB);
-        assert_eq!(limit(100, 10), 400_000);
-        assert_eq!(limit(100, 0), 400_000);
+        assert_eq!(limit(100, 10), 200_000);
+        assert_eq!(limit(100, 0), 200_000);
         assert_eq!(limit(100, u64::MAX), 64 * MIB);
         assert_eq!(limit(MIB, 10), 256 * MIB);
-        assert!(ChunkLimits::is_ordinary(100, 400_000));
-        assert!(!ChunkLimits::is_ordinary(100, 400_001));
+        assert!(ChunkLimits::is_ordinary(100, 200_000));
+        assert!(!ChunkLimits::is_ordinary(100, 200_001));
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
             limits().max_len(&source, 1, 10 * MIB).unwrap() as u64
         };
         assert_eq!(limit(6), 10 * MIB);
-        assert_eq!(limit(7), (64 * MIB + 7 * 2 * 4_000) / 7);
+        assert_eq!(limit(7), (64 * MIB + 7 * 2 * 2_000) / 7);
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         let mut bytes = vec![0; WINDOW_BYTES as usize - 101];
         bytes.extend([7, 255].repeat(100));
         let source = Bytes::from(bytes);
-        let total = 64 * MIB + Source::len(&source) * 4_000;
+        let total = 64 * MIB + Source::len(&source) * 2_000;
         assert_eq!(limits().share(&source).unwrap(), total / 100);
     }
 

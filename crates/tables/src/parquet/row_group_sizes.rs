@@ -19,7 +19,7 @@ use crate::parquet::{
 
 /// The values of a row group may take this number of times its bytes in the file in addition to
 /// the share that each row group has.
-const MAX_RATIO: u64 = 4_000;
+const MAX_RATIO: u64 = 2_000;
 
 /// The number of bytes that all row groups of a file share, unless the limit for records was raised.
 const SHARED_BYTES: u64 = 64 << 20;
