@@ -7,9 +7,13 @@ use std::{
 
 use crate::{io::source::Source, model::open_options::OpenOptions};
 
-/// Every chunk may decompress to this number of times its compressed length. LZ4 cannot exceed
-/// 255 times, and other compressions only exceed this number for long repetitions.
+/// Every chunk may decompress to the length that it declares, up to this number of times its
+/// compressed length. Compressions only exceed this number for long repetitions.
 const MAX_RATIO: u64 = 2_000;
+
+/// A chunk that declares less than it holds may decompress to this number of times its compressed
+/// length, because the declared length may be the damaged part. LZ4 cannot exceed this number.
+const MAX_UNDECLARED_RATIO: u64 = 255;
 
 /// The number of bytes to which a chunk may decompress regardless of that ratio, and the number of
 /// bytes by which all chunks of a file may exceed it.
@@ -27,8 +31,10 @@ pub type FindChunkHeaders = fn(&[u8]) -> Vec<(usize, u64)>;
 /// The limits for what the chunks of a file may decompress to, so that a small file does not take
 /// long or need much memory.
 ///
-/// A chunk may decompress to 2,000 times its compressed length. It may exceed this number up to the
-/// length that it declares and up to 64 MiB, or [`OpenOptions::record_bytes`] if that is more than
+/// A chunk may decompress to the length that it declares, up to 2,000 times its compressed length,
+/// and to 255 times its compressed length in any case. A chunk that declares nothing, because its
+/// recorder did not finish it, may reach 2,000 times. A chunk may exceed this number up to the length
+/// that it declares and up to 64 MiB, or [`OpenOptions::record_bytes`] if that is more than
 /// its default. If the chunks of the file declare more than this number of bytes plus 2,000 times the
 /// length of the file in total, each of them has an equal share.
 ///
@@ -63,8 +69,11 @@ impl ChunkLimits {
     ) -> io::Result<usize> {
         let by_ratio = compressed_len.saturating_mul(MAX_RATIO);
         let extreme = declared_len.min(self.max_extreme());
-        let limit = if extreme <= by_ratio {
+        let limit = if declared_len == 0 {
             by_ratio
+        } else if extreme <= by_ratio {
+            let undeclared = compressed_len.saturating_mul(MAX_UNDECLARED_RATIO);
+            declared_len.min(by_ratio).max(undeclared)
         } else {
             by_ratio.max(extreme.min(self.share(source)?))
         };
@@ -147,10 +156,12 @@ mod tests {
             limits().max_len(&source, compressed, declared).unwrap() as u64
         };
         assert_eq!(limit(100, 60 * MIB), 60 * MIB);
-        assert_eq!(limit(100, 10), 200_000);
+        assert_eq!(limit(100, 10), 25_500);
+        assert_eq!(limit(100, 150_000), 150_000);
         assert_eq!(limit(100, 0), 200_000);
         assert_eq!(limit(100, u64::MAX), 64 * MIB);
-        assert_eq!(limit(MIB, 10), 256 * MIB);
+        assert_eq!(limit(MIB, 10), 255 * MIB);
+        assert_eq!(limit(2 * MIB, u64::MAX), 256 * MIB);
         assert!(ChunkLimits::is_ordinary(100, 200_000));
         assert!(!ChunkLimits::is_ordinary(100, 200_001));
     }
