@@ -16,6 +16,9 @@ use crate::{
 /// The minimum number of packets that are evidence of a sender.
 const MIN_PACKETS: u64 = 3;
 
+/// The minimum ratio of the packets of a sender to those in which one bit of it is wrong.
+const MIN_RATIO: u64 = 4;
+
 /// The maximum number of devices with wrong header checksums that are counted.
 const MAX_DEVICES: usize = 256;
 
@@ -64,13 +67,13 @@ impl Corrections {
             let of_device =
                 senders.iter().filter(|(other, _)| other.device == **device);
             let sound: u64 = of_device.map(|(_, packets)| packets).sum();
-            // A packet without an address is damaged, and so are a few packets whose
-            // address differs from that of a sender by one bit.
+            // A packet without an address is damaged. So are those whose address differs by
+            // one bit from that of a sender with many more packets.
             let is_damaged = device.address.is_unspecified()
-                || **wrong < MIN_PACKETS
-                    && senders
-                        .iter()
-                        .any(|(sender, _)| is_one_bit_apart(sender.device, **device));
+                || senders.iter().any(|(sender, packets)| {
+                    *packets / MIN_RATIO >= **wrong
+                        && is_one_bit_apart(sender.device, **device)
+                });
             **wrong >= 2 && **wrong > sound && !is_damaged
         };
         let unverified = wrong.of_devices.iter().filter(is_unverified);
@@ -297,7 +300,8 @@ mod tests {
         assert!(!verifies(9, with_address([192, 168, 1, 7]), 2));
         assert!(verifies(9, with_address([192, 168, 1, 7]), 1));
         assert!(verifies(9, with_address([192, 168, 1, 200]), 2));
-        assert!(!verifies(3, with_address([192, 168, 1, 200]), 4));
+        assert!(verifies(50, with_address([192, 168, 1, 200]), 12));
+        assert!(!verifies(50, with_address([192, 168, 1, 200]), 13));
         assert!(verifies(9, with_address([0; 4]), 2));
     }
 
