@@ -46,14 +46,15 @@ pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
         return Payload::Zeros;
     }
     if let Some(firings) = Firings::new(bytes) {
+        if is_data(firings) {
+            return Payload::Data;
+        }
         let flags = firings.flags();
         let valid_flags = flags.into_iter().filter_map(Bank::from_flag).count();
         let empty_flags = flags.into_iter().filter(|flag| *flag == 0).count();
         // Zeros may have replaced most blocks of a packet.
         let is_emptied = valid_flags > 0 && valid_flags + empty_flags == BLOCKS;
-        return if is_data(firings) {
-            Payload::Data
-        } else if valid_flags >= BLOCKS / 2 || is_emptied {
+        return if valid_flags >= BLOCKS / 2 || is_emptied {
             Payload::Corrupted
         } else {
             let unknown =
