@@ -93,18 +93,17 @@ impl FieldOfViewProbe {
         let rate = usual_rate_of_packets(&packets, sensor)?;
         let (jumps, turned) = find_jumps(&packets, sensor, rate);
         let longest_step = rate * longest_interval(&packets, sensor);
-        let (from, to) = find_sector(&jumps, turned, longest_step)?;
         let rotation_nanos = rotation_nanos(&packets, sensor, rate);
-        let sector = BlankedSector {
-            from,
-            to,
-            rotation_nanos,
-            is_stamped_at_end: false,
-            starts_later: false,
-        };
-        if is_measured(&packets, sector) {
-            return None;
-        }
+        let sector = find_sectors(&jumps, turned, longest_step)
+            .into_iter()
+            .map(|(from, to)| BlankedSector {
+                from,
+                to,
+                rotation_nanos,
+                is_stamped_at_end: false,
+                starts_later: false,
+            })
+            .find(|sector| !is_measured(&packets, *sector))?;
         let is_stamped_at_end = is_stamped_at_end(&packets, sector, sensor);
         Some(BlankedSector { is_stamped_at_end, ..sector })
     }
@@ -203,46 +202,57 @@ fn is_measured(packets: &[SensorPacket], sector: BlankedSector) -> bool {
     packets_inside.count() > packets.len() / 100
 }
 
-/// Returns the edges of the sector that most of `jumps` cross, if most rotations have such a
-/// jump. The head turned by the angle `turned` in all packets, and turns by `step` between
+/// Returns the edges of the possible sectors: first of the one that most of the jumps inside
+/// packets cross, then of the one that most of all `jumps` cross. Most rotations must have such
+/// a jump. The head turned by the angle `turned` in all packets, and turns by `step` between
 /// two firings.
-fn find_sector(jumps: &[Jump], turned: u64, step: f64) -> Option<(u16, u16)> {
+fn find_sectors(jumps: &[Jump], turned: u64, step: f64) -> Vec<(u16, u16)> {
     let tolerance = EDGE_VARIATION + step as i32;
-    // The signed angle from one azimuth to another.
-    let difference = |azimuth: u16, other: u16| {
-        let difference = i32::from(angle_between(azimuth, other));
-        if difference > i32::from(TURN / 2) {
-            difference - i32::from(TURN)
-        } else {
-            difference
-        }
-    };
     let are_similar = |a: &Jump, b: &Jump| {
-        difference(a.from, b.from).abs() <= tolerance
-            && difference(a.to, b.to).abs() <= tolerance
+        signed_angle(a.from, b.from).abs() <= tolerance
+            && signed_angle(a.to, b.to).abs() <= tolerance
     };
-    let similar_count =
-        |jump: &Jump| jumps.iter().filter(|other| are_similar(jump, other)).count();
-    let common = jumps.iter().max_by_key(|jump| similar_count(jump))?;
-    let similar_jumps = || jumps.iter().filter(|other| are_similar(common, other));
-    let count_inside_packets =
-        similar_jumps().filter(|jump| jump.is_inside_packet).count();
-    let count = similar_jumps().count();
+    let similar_jumps =
+        |jump: &Jump| jumps.iter().filter(|other| are_similar(jump, other)).collect();
+    let clusters: Vec<(&Jump, Vec<&Jump>)> =
+        jumps.iter().map(|jump| (jump, similar_jumps(jump))).collect();
+    // Lost packets cause jumps between packets only. They may be more frequent than those
+    // over the sector.
+    let inside = clusters.iter().filter(|(jump, _)| jump.is_inside_packet);
+    let candidates = [
+        inside.max_by_key(|(_, similar)| similar.len()),
+        clusters.iter().max_by_key(|(_, similar)| similar.len()),
+    ];
     let rotations = (turned / u64::from(TURN)).min(MAX_JUMPS as u64) as usize;
-    let is_repeated = count >= 2 && count * 2 >= jumps.len();
-    let is_rare = (count + 1) * 2 < rotations;
-    if (count_inside_packets == 0 && !is_repeated) || is_rare {
-        return None;
-    }
-    // The part of the circle that all similar jumps cross.
-    let from_shift =
-        similar_jumps().map(|jump| difference(common.from, jump.from)).max()?;
-    let to_shift = similar_jumps().map(|jump| difference(common.to, jump.to)).min()?;
+    let edges = |(jump, similar): &(&Jump, Vec<&Jump>)| {
+        let count = similar.len();
+        let is_proven = similar.iter().any(|jump| jump.is_inside_packet);
+        let is_repeated = count >= 2 && count * 2 >= jumps.len();
+        let is_rare = (count + 1) * 2 < rotations;
+        if is_rare || !is_proven && !is_repeated {
+            return None;
+        }
+        common_sector(jump, similar)
+    };
+    candidates.into_iter().flatten().filter_map(edges).collect()
+}
+
+/// Returns the part of the circle that all jumps cross that are `similar` to `jump`.
+fn common_sector(jump: &Jump, similar: &[&Jump]) -> Option<(u16, u16)> {
+    let from_shifts = similar.iter().map(|other| signed_angle(jump.from, other.from));
+    let to_shifts = similar.iter().map(|other| signed_angle(jump.to, other.to));
     let shifted = |azimuth: u16, shift: i32| {
         (i32::from(azimuth) + shift).rem_euclid(i32::from(TURN)) as u16
     };
-    let (from, to) = (shifted(common.from, from_shift), shifted(common.to, to_shift));
+    let from = shifted(jump.from, from_shifts.max()?);
+    let to = shifted(jump.to, to_shifts.min()?);
     (f64::from(angle_between(from, to)) > JUMP).then_some((from, to))
+}
+
+/// Returns the angle from `azimuth` to `other`, which is negative if that way is shorter.
+fn signed_angle(azimuth: u16, other: u16) -> i32 {
+    let angle = i32::from(angle_between(azimuth, other));
+    if angle > i32::from(TURN / 2) { angle - i32::from(TURN) } else { angle }
 }
 
 /// Returns the duration of a rotation in nanoseconds. `rate` is the usual rotation rate.
@@ -291,15 +301,15 @@ fn is_stamped_at_end(
             continue;
         }
         let (from, to) = (previous.azimuths[BLOCKS - 1], packet.azimuths[0]);
-        let delay_between = if sector.is_crossed(from, to) {
-            f64::from(angle_between(from, to)) / rate
-        } else {
-            0.0
-        };
-        let expected_nanos = sensor.packet_nanos() + delay_between;
+        // The angle also shows how long the packets took that are lost between both.
+        let expected_nanos = previous.azimuth_nanos[BLOCKS - 1]
+            + f64::from(angle_between(from, to)) / rate;
         let elapsed_nanos =
             packet.time.as_nanos().saturating_sub(previous.time.as_nanos()) as f64;
         let surplus_nanos = elapsed_nanos - expected_nanos;
+        if surplus_nanos > sector.rotation_nanos as f64 {
+            continue; // whole rotations are lost
+        }
         let error_if_first = (surplus_nanos - delay_within(previous)).abs();
         let error_if_last = (surplus_nanos - delay_within(packet)).abs();
         error_difference += error_if_first - error_if_last;
@@ -318,4 +328,39 @@ fn median(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     (!values.is_empty())
         .then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The step between two firings of a VLP-16 at 10 rotations per second.
+    const STEP: f64 = 39.8;
+
+    fn jump(from: u16, to: u16, is_inside_packet: bool) -> Jump {
+        Jump { from, to, is_inside_packet }
+    }
+
+    #[test]
+    fn jump_inside_a_packet_proves_a_sector_among_those_of_lost_packets() {
+        // The packets after the one across the sector are lost, and others in places that are
+        // similar in two rotations.
+        let jumps = [
+            jump(31_492, 4_530, true),
+            jump(4_729, 5_250, false),
+            jump(12_000, 12_520, false),
+            jump(12_020, 12_540, false),
+        ];
+        let sectors = find_sectors(&jumps, 2 * u64::from(TURN), STEP);
+        assert_eq!(sectors.first(), Some(&(31_492, 4_530)));
+        assert!(find_sectors(&jumps[1..3], u64::from(TURN), STEP).is_empty());
+    }
+
+    #[test]
+    fn jump_inside_one_damaged_packet_proves_nothing_in_many_rotations() {
+        let mut jumps = vec![jump(31_492, 4_530, false); 10];
+        jumps.push(jump(20_000, 30_000, true));
+        let sectors = find_sectors(&jumps, 10 * u64::from(TURN), STEP);
+        assert_eq!(sectors, [(31_492, 4_530)]);
+    }
 }
