@@ -60,8 +60,8 @@ pub(crate) use logtool::{
 /// Inspect, convert, cut, merge and repair robotics logs
 ///
 /// A log is a file, a URL (s3://, gs://, az://, https://), or `-` for standard input. Its
-/// format is recognised by its bytes, and gzip, xz and zstd are decompressed. A damaged log
-/// is read before and after the damage, and losses are reported.
+/// format is recognised by its bytes, and gzip, bzip2, xz, zstd and LZ4 are decompressed. A
+/// damaged log is read before and after the damage, and losses are reported.
 #[derive(Debug, Parser)]
 #[command(name = "logtool", version, max_term_width = 100)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]

@@ -39,7 +39,8 @@ pub(super) fn run(args: &FormatsArgs, _: &GlobalArgs) -> Result<Outcome> {
 fn text() -> String {
     let inputs = LogFormat::ALL.iter();
     let mut lines = vec![
-        "Reads, recognised by their bytes (also in gzip, xz and zstd):".to_owned(),
+        "Reads, recognised by their bytes (also in gzip, bzip2, xz, zstd and LZ4):"
+            .to_owned(),
     ];
     for input in inputs.clone() {
         lines.push(format!("  {:8}  {}", input.display_name(), input.description()));

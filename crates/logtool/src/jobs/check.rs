@@ -19,7 +19,7 @@ use crate::{
 /// The code of a log that could not be decompressed to its end.
 static DECOMPRESSION: FindingCode = FindingCode::error(
     "file.decompression",
-    "the compressed file (gzip, xz, zstd) could not be decompressed to its end",
+    "the compressed file (gzip, bzip2, xz, zstd, LZ4) could not be decompressed to its end",
 );
 
 /// The result of a check of a log.

@@ -39,7 +39,7 @@ pub use self::{
 pub(crate) const PART_BYTES: u64 = 4 << 20;
 
 /// Opens the log at `path`, whatever its format: a file, a URL, or `-` for standard input;
-/// gzip, xz and zstd are decompressed.
+/// gzip, bzip2, xz, zstd and LZ4 are decompressed.
 ///
 /// # Errors
 /// If the input cannot be read or is not a log.

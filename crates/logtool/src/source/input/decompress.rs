@@ -1,18 +1,24 @@
-//! Decompresses logs in gzip, xz or Zstandard files, which are recognised by their first bytes,
-//! into a temporary file.
+//! Decompresses logs in gzip, bzip2, xz, Zstandard or LZ4 files, which are recognised by their first
+//! bytes, into a temporary file.
+
+mod lz4_frames;
 
 use std::{
     fs::File,
     io::{self, BufReader, Read, Write},
 };
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 use logtool_core::{Damage, DamageKind};
 
 use crate::{
     error::{Error, Result},
-    source::{input::temporary_file, losses::loss::Finding},
+    source::{
+        input::{decompress::lz4_frames::Lz4Frames, temporary_file},
+        losses::loss::Finding,
+    },
 };
 
 /// The compression of a file.
@@ -20,10 +26,14 @@ use crate::{
 pub enum FileCompression {
     /// RFC 1952.
     Gzip,
+    /// Blocks of 100 to 900 kB, each with a checksum.
+    Bzip2,
     /// The .xz format, section 2.1.1.1.
     Xz,
     /// RFC 8878, section 3.1.1.
     Zstd,
+    /// LZ4 Frame Format Description 1.6.
+    Lz4,
 }
 
 /// A file that decompresses to more than this many times its size, …
@@ -32,7 +42,7 @@ const MAX_RATIO: u64 = 1000;
 const MIN_BOMB_BYTES: u64 = 64 << 20;
 
 impl FileCompression {
-    const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
+    const ALL: [Self; 5] = [Self::Gzip, Self::Bzip2, Self::Xz, Self::Zstd, Self::Lz4];
 
     /// Detects the compression of a file that starts with `head`.
     pub fn detect(head: &[u8]) -> Option<Self> {
@@ -53,8 +63,10 @@ impl FileCompression {
     pub fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
+            Self::Bzip2 => "bzip2",
             Self::Xz => "xz",
             Self::Zstd => "zstd",
+            Self::Lz4 => "lz4",
         }
     }
 
@@ -62,16 +74,20 @@ impl FileCompression {
     pub fn extension(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
+            Self::Bzip2 => "bz2",
             Self::Xz => "xz",
             Self::Zstd => "zst",
+            Self::Lz4 => "lz4",
         }
     }
 
     fn magic(self) -> &'static [u8] {
         match self {
             Self::Gzip => &[0x1f, 0x8b, 0x08],
+            Self::Bzip2 => b"BZh",
             Self::Xz => &[0xfd, b'7', b'z', b'X', b'Z', 0],
             Self::Zstd => &[0x28, 0xb5, 0x2f, 0xfd],
+            Self::Lz4 => &[0x04, 0x22, 0x4d, 0x18],
         }
     }
 
@@ -91,8 +107,10 @@ impl FileCompression {
     ) -> io::Result<Box<dyn Read + 'p>> {
         Ok(match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
             Self::Xz => Box::new(XzDecoder::new_multi_decoder(packed)),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+            Self::Lz4 => Box::new(Lz4Frames::new(packed)),
         })
     }
 
@@ -158,6 +176,8 @@ fn copy(
 mod tests {
     use std::io::Seek as _;
 
+    use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
+
     use super::*;
 
     fn file_of(bytes: &[u8]) -> File {
@@ -203,13 +223,81 @@ mod tests {
         );
     }
 
+    fn bzip2(text: &[u8]) -> Vec<u8> {
+        let level = bzip2::Compression::fast();
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), level);
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn lz4(text: &[u8]) -> Vec<u8> {
+        let info = FrameInfo::new().block_size(BlockSize::Max64KB);
+        let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
     #[test]
     fn truncated_stream_keeps_all_readable_bytes() {
-        let text: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
-        let zstd = zstd::encode_all(&text[..], 3).unwrap();
-        let (bytes, is_lost) =
-            unpack_bytes(FileCompression::Zstd, &zstd[..zstd.len() / 2]);
-        assert!(is_lost && bytes.len() > 1000 && text.starts_with(&bytes));
+        let text: Vec<u8> = (0..600_000_u32).flat_map(u32::to_le_bytes).collect();
+        let packed = [
+            (FileCompression::Zstd, zstd::encode_all(&text[..], 3).unwrap()),
+            (FileCompression::Bzip2, bzip2(&text)),
+            (FileCompression::Lz4, lz4(&text)),
+        ];
+        for (compression, packed) in packed {
+            assert_eq!(FileCompression::detect(&packed), Some(compression));
+            let (bytes, is_lost) = unpack_bytes(compression, &packed);
+            assert!(!is_lost && bytes == text, "{compression:?}");
+            let (bytes, is_lost) =
+                unpack_bytes(compression, &packed[..packed.len() / 2]);
+            assert!(is_lost && bytes.len() > 1000, "{compression:?}");
+            assert!(text.starts_with(&bytes), "{compression:?}");
+        }
+    }
+
+    /// `printf log | lz4 -1 -c | xxd` and `printf log | bzip2 -1 -c | xxd`
+    #[test]
+    fn streams_of_other_programs_are_decompressed() {
+        let lz4 = [
+            0x04, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7, 3, 0, 0, 0x80, b'l', b'o', b'g',
+            0, 0, 0, 0, 0x6b, 0xe6, 0, 0x96,
+        ];
+        let bzip2 = [
+            0x42, 0x5a, 0x68, 0x31, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, 0x62, 0x82,
+            0x14, 0x2b, 0, 0, 0, 0x81, 0, 0, 0x84, 0xa0, 0, 0x21, 0x98, 0x19, 0x84,
+            0x61, 0x77, 0x24, 0x53, 0x85, 0x09, 0x06, 0x28, 0x21, 0x42, 0xb0,
+        ];
+        for (compression, bytes) in
+            [(FileCompression::Lz4, &lz4[..]), (FileCompression::Bzip2, &bzip2)]
+        {
+            assert_eq!(FileCompression::detect(bytes), Some(compression));
+            let twice = [bytes, bytes].concat();
+            assert_eq!(unpack_bytes(compression, &twice), (b"loglog".to_vec(), false));
+        }
+    }
+
+    #[test]
+    fn lz4_frame_that_ends_between_two_blocks_is_truncated() {
+        let mut text = vec![0; 3 << 20];
+        text.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * i >> 7) as u8);
+        let mut packed = lz4(&text);
+        // The end mark. (The encoder writes no checksum of the content.)
+        packed.truncate(packed.len() - 4);
+        let (bytes, is_lost) = unpack_bytes(FileCompression::Lz4, &packed);
+        assert!(is_lost && bytes == text);
+    }
+
+    #[test]
+    fn skippable_lz4_frames_are_skipped() {
+        let skippable = [0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
+        let packed = [&lz4(b"log")[..], &skippable, &lz4(b"book")].concat();
+        assert_eq!(
+            unpack_bytes(FileCompression::Lz4, &packed),
+            (b"logbook".to_vec(), false)
+        );
+        let cut = &packed[..lz4(b"log").len() + 9];
+        assert_eq!(unpack_bytes(FileCompression::Lz4, cut), (b"log".to_vec(), true));
     }
 
     #[test]

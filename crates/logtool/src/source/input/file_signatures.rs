@@ -5,32 +5,63 @@ use std::{io::Read as _, path::Path};
 use logtool_core::{Source, open_regular_file};
 
 /// The first bytes of known files that are not logs, and a description for users.
-const SIGNATURES: [(&[u8], &str); 14] = [
+const SIGNATURES: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
-    (b"BZh", "bzip2: unpack it first"),
+    (b"Rar!\x1a\x07", "a RAR archive: unpack it first"),
+    (b"\x02\x21\x4c\x18", "LZ4 in its legacy format: `lz4 -d` decompresses it"),
+    (b"LZIP", "lzip: `lzip -d` decompresses it"),
+    (b"\x1f\x9d", "a file of `compress` (.Z): `gzip -d` decompresses it"),
+    (b"\x5d\0\0\x80\0", "LZMA: `xz -d` decompresses it"),
     (b"ARROW1", "an Arrow file, which is what `logtool convert` makes"),
-    (b"\xa3\x95", "an ArduPilot DataFlash log, which is not read"),
+    (
+        b"\xa3\x95",
+        "an ArduPilot DataFlash log, which is not read: `mavlogdump.py --format csv --types NAME` \
+         makes a CSV file of one type of message, which is read",
+    ),
+    (
+        b"H Product:Blackbox",
+        "a Blackbox log of Betaflight, Cleanflight or INAV: `blackbox_decode` makes CSV files of \
+         it, which are read",
+    ),
     (
         b"SQLite format 3\0",
         "a SQLite database, as rosbag2 writes (.db3): `ros2 bag convert` makes an MCAP file of \
          it, which is read",
     ),
-    (b"# .PCD", "a PCD point cloud, which `logtool convert` writes and does not read"),
     (
-        b"VERSION .7",
-        "a PCD point cloud, which `logtool convert` writes and does not read",
+        b"\x89HDF\r\n\x1a\n",
+        "an HDF5 file, also used by MATLAB 7.3: `h5dump -d NAME` prints a data set of it",
     ),
     (
-        b"VERSION 0.7",
-        "a PCD point cloud, which `logtool convert` writes and does not read",
+        b"MATLAB 5.0 MAT-file",
+        "a MATLAB file: `writetable` makes a CSV file, which is read",
     ),
+    (b"snoop\0\0\0", "a snoop capture: `editcap -F pcapng` makes it readable"),
+    (b"GMBU", NETMON),
+    (b"RTSS", NETMON),
+    (b"TRSNIFF data", "a Sniffer capture: `editcap -F pcapng` makes it readable"),
+    (
+        b"XCP\0",
+        "a capture of NetXRay or Sniffer: `editcap -F pcapng` makes it readable",
+    ),
+    (b"TR\0d\0", "a nettl capture of HP-UX: `editcap -F pcapng` makes it readable"),
+    (b"\xaa\xaa\xaa\xaa", "a 5View capture: `editcap -F pcapng` makes it readable"),
+    (b"iptrace ", "an iptrace capture of AIX: `editcap -F pcapng` makes it readable"),
+    (
+        b"ObserverPktBuffe",
+        "a capture of Network Instruments Observer: `editcap -F pcapng` makes it readable",
+    ),
+    (b"# .PCD", PCD),
+    (b"VERSION .7", PCD),
+    (b"VERSION 0.7", PCD),
     (
         b"LASF",
         "a LAS or LAZ point cloud, which `logtool convert` writes and does not read",
     ),
-    (b"ply\n", "a PLY point cloud, which `logtool convert` writes and does not read"),
-    (b"ply\r\n", "a PLY point cloud, which `logtool convert` writes and does not read"),
+    (b"ply\n", PLY),
+    (b"ply\r\n", PLY),
+    (b"ASTM-E57", "an E57 point cloud, which is not read"),
     (
         b"version https://git-lfs.github.com/spec/",
         "a Git LFS pointer, which stands for a file that was not downloaded: `git lfs pull` \
@@ -38,6 +69,15 @@ const SIGNATURES: [(&[u8], &str); 14] = [
     ),
     (b"rosbag2_bagfile_information:", ROSBAG2),
 ];
+
+const NETMON: &str =
+    "a capture of Microsoft Network Monitor: `editcap -F pcapng` makes it readable";
+
+const PCD: &str = "a PCD point cloud, which `logtool convert` writes and does not read";
+
+const PLY: &str = "a PLY point cloud, which `logtool convert` writes and does not read";
+
+const ERF: &str = "an ERF capture of Endace: `editcap -F pcapng` makes it readable";
 
 const ROSBAG2: &str = "a rosbag2 recording, which is a folder: name the .mcap files in it; of \
                        .db3 files, `ros2 bag convert` makes MCAP files";
@@ -72,6 +112,9 @@ pub fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
     }
     if is_telemetry_log(&head) {
         return Some(TELEMETRY_LOG);
+    }
+    if is_erf(&head) {
+        return Some(ERF);
     }
     let is_kitti = name.to_ascii_lowercase().ends_with(".bin")
         && source.len().is_multiple_of(16)
@@ -117,6 +160,26 @@ fn is_telemetry_log(head: &[u8]) -> bool {
     next.is_some_and(|next| frame_bytes(next).is_some())
 }
 
+/// Returns whether `head` starts with three records of Ethernet frames in the format of Endace, or
+/// consists of such records: a time of 8 bytes, the type, flags, and the length.
+fn is_erf(head: &[u8]) -> bool {
+    const ETHERNET: u8 = 2;
+    const HEADER_BYTES: usize = 16;
+    let (mut records, mut count) = (head, 0);
+    while count < 3
+        && let [_, _, _, _, _, _, _, _, kind, _, high, low, ..] = *records
+    {
+        let len = usize::from(u16::from_be_bytes([high, low]));
+        // The highest bit of the type means that extension headers follow.
+        if kind & 0x7f != ETHERNET || len <= HEADER_BYTES {
+            return false;
+        }
+        count += 1;
+        records = records.get(len..).unwrap_or_default();
+    }
+    count > 0 && (count == 3 || records.is_empty())
+}
+
 /// Returns whether `head` contains points of a lidar: four floats each, three in metres, and the
 /// last from 0 to 1.
 fn is_kitti(head: &[u8]) -> bool {
@@ -153,7 +216,20 @@ mod tests {
             &[0, 0, 0, 0, 2, 12, 81, 4, 3, 0x1b, 0x74],
         ];
         let telemetry = telemetry.concat();
-        let known: [(&str, &[u8], &str); 10] = [
+        let erf_record =
+            [[0; 8].as_slice(), &[2, 4, 0, 80, 0, 0, 0, 62], &[0; 64]].concat();
+        let known: [(&str, &[u8], &str); 17] = [
+            ("a.cap", b"snoop\0\0\0\0\0\0\x02\0\0\0\x04", "a snoop capture"),
+            ("a.cap", b"GMBU\x01\x02", "a capture of Microsoft Network Monitor"),
+            ("a.cap", b"RTSS\x01\x01", "a capture of Microsoft Network Monitor"),
+            (
+                "a.BFL",
+                b"H Product:Blackbox flight data",
+                "a Blackbox log of Betaflight",
+            ),
+            ("a.mat", b"\x89HDF\r\n\x1a\n\0", "an HDF5 file"),
+            ("a.bin", b"\xa3\x95\x80", "an ArduPilot DataFlash log"),
+            ("a.erf", &erf_record.repeat(4), "an ERF capture"),
             ("a.tlog", &telemetry, "a telemetry log of MAVLink messages"),
             ("a.db3", b"SQLite format 3\0\x10\0", "a SQLite database"),
             (
