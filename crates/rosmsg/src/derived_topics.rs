@@ -3,8 +3,9 @@
 //! A topic of clouds or scans has a derived topic of points, whose name ends in `/points`. A topic
 //! of `velodyne_msgs/VelodyneScan` has a derived topic of packets, whose name ends in `/packets`.
 //! (If a logged topic has that name, the derived topic is its next instance.) The ids of derived
-//! topics follow the ids of all logged topics. A topic contains clouds, scans or packets if its
-//! type has the name *and* the fields of the ROS type.
+//! topics follow the ids of all logged topics. A topic contains clouds or scans if its type has the
+//! name *and* the fields of the ROS type. It contains packets if its type has a list of elements
+//! with an array of 1206 bytes, whatever its name.
 //!
 //! **Points.** A record is the whole message, and each point is a row. The columns are the time of
 //! the record, the `stamp` of the header, the `index` of the point in its message, the `row` and
@@ -51,7 +52,7 @@ use crate::{
     },
     field_reader::Encoding,
     points::PointSchema,
-    sensor::packets,
+    sensor::packets::{ScanLayout, ScanPacket},
 };
 
 pub use self::kind::Derivation;
@@ -96,7 +97,8 @@ impl DerivedTopics {
         for (parent, derivation) in (0..).map(TopicId).zip(derivations) {
             topics.logged_count += 1;
             let child_index = topics.derived_topics.len() as u32;
-            topics.child_indices.push(derivation.map(|_| child_index));
+            let is_derived = derivation.is_some();
+            topics.child_indices.push(is_derived.then_some(child_index));
             let point_schema = OnceLock::new();
             topics.derived_topics.extend(derivation.map(|derivation| DerivedTopic {
                 parent,
@@ -124,7 +126,7 @@ impl DerivedTopics {
             let instance_count = instance_counts.entry(name.clone()).or_default();
             derived_topics.push(derived_topic(
                 parent,
-                *derivation,
+                derivation,
                 name,
                 *instance_count,
             )?);
@@ -200,15 +202,15 @@ impl DerivedTopics {
         else {
             return;
         };
-        match derived.derivation.kind {
+        match &derived.derivation.kind {
             DerivedKind::Points(_) if selection.contains(id, time) => {
                 block.push_from_stream(id, stream, time, payload);
             }
-            DerivedKind::Packets if selection.topics.contains(id) => {
+            DerivedKind::Packets(layout) if selection.topics.contains(id) => {
                 let (bytes, start) = (block.bytes().clone(), payload.start);
                 let message = bytes.get(payload).unwrap_or_default();
                 let encoding = derived.derivation.encoding;
-                for_each_packet(message, encoding, time, |time, packet| {
+                for_each_packet(message, layout, encoding, time, |time, packet| {
                     if selection.time.contains(time) {
                         let packet = start + packet.start..start + packet.end;
                         block.push_from_stream(id, stream, time, packet);
@@ -229,7 +231,7 @@ impl DerivedTopics {
     ) -> Option<Result<Box<dyn Decoder>>> {
         let derived = self.get(id)?;
         Some(match derived.derivation.kind {
-            DerivedKind::Packets => {
+            DerivedKind::Packets(_) => {
                 PacketDecoder::new(columns).map(|decoder| Box::new(decoder) as _)
             }
             DerivedKind::Points(source) => {
@@ -297,7 +299,9 @@ impl DerivedTopics {
     /// Returns the topics of packets.
     fn packet_topics(&self) -> TopicSet {
         self.iter()
-            .filter(|(_, derived)| derived.derivation.kind == DerivedKind::Packets)
+            .filter(|(_, derived)| {
+                matches!(derived.derivation.kind, DerivedKind::Packets(_))
+            })
             .map(|(id, _)| id)
             .collect()
     }
@@ -311,7 +315,7 @@ impl DerivedTopic {
         }
         let point_schema = match self.derivation.point_schema() {
             Some(point_schema) => point_schema,
-            None => column_inspection::point_schema(self.derivation, log, id)?
+            None => column_inspection::point_schema(&self.derivation, log, id)?
                 .unwrap_or_default(),
         };
         Ok(self.point_schema.get_or_init(|| Arc::new(point_schema)).clone())
@@ -321,7 +325,7 @@ impl DerivedTopic {
 /// Returns the topic that is derived from `parent`.
 fn derived_topic(
     parent: &Topic,
-    derivation: Derivation,
+    derivation: &Derivation,
     name: String,
     instance: u32,
 ) -> Result<Topic> {
@@ -331,7 +335,7 @@ fn derived_topic(
         origin: TopicOrigin::Derived,
         content: match derivation.kind {
             DerivedKind::Points(_) => TopicContent::CloudPoints,
-            DerivedKind::Packets => TopicContent::LidarPackets,
+            DerivedKind::Packets(_) => TopicContent::LidarPackets,
         },
         schema: derivation.schema()?,
         metadata: BTreeMap::new(),
@@ -343,7 +347,7 @@ fn derived_topic(
         bytes: parent.bytes.filter(|_| parent.header_len == 0),
         ..parent.clone()
     };
-    if derivation.kind == DerivedKind::Packets {
+    if matches!(derivation.kind, DerivedKind::Packets(_)) {
         topic.encoding = "velodyne".to_owned();
         (topic.type_name, topic.definition) = (String::new(), String::new());
         // The number of packets in a message is unknown.
@@ -366,17 +370,20 @@ fn widen(time: TimeRange, nanos: i64) -> TimeRange {
 /// packet in the payload. `time` is the time of the message. An invalid scan is a single packet.
 fn for_each_packet(
     payload: &[u8],
+    layout: &ScanLayout,
     encoding: Encoding,
     time: Timestamp,
     mut add: impl FnMut(Timestamp, Range<usize>),
 ) {
-    let Some(packets) = packets::packets(payload, encoding) else {
+    let Some(packets) = layout.packets(payload, encoding) else {
         return add(time, 0..payload.len());
     };
-    for (stamp, data) in packets {
-        let difference = stamp.abs_diff(time.as_nanos());
-        let is_plausible = difference <= MAX_STAMP_DIFFERENCE.unsigned_abs();
-        add(if is_plausible { Timestamp::from_nanos(stamp) } else { time }, data);
+    for ScanPacket { stamp, bytes } in packets {
+        let is_plausible = |stamp: &i64| {
+            stamp.abs_diff(time.as_nanos()) <= MAX_STAMP_DIFFERENCE.unsigned_abs()
+        };
+        let stamp = stamp.filter(is_plausible);
+        add(stamp.map_or(time, Timestamp::from_nanos), bytes);
     }
 }
 

@@ -68,6 +68,7 @@ pub const POINTS_TOPIC: &str = "points";
 mod anomaly;
 mod clock_fit;
 mod packet_columns;
+mod ros_scans;
 mod rows;
 
 pub mod vel;

@@ -21,9 +21,9 @@ fn derivation<'c>(
     mut connections: impl Iterator<Item = &'c Connection> + Clone,
 ) -> Option<Derivation> {
     let all_connections = connections.clone();
-    let Connection { type_name, md5sum, .. } = connections.next()?;
-    Derivation::from_ros1_type(type_name, md5sum, || {
+    let Connection { type_name, md5sum, definition, .. } = connections.next()?;
+    Derivation::from_ros1_type(type_name, md5sum, definition, || {
         let (_, record_definition) = schema::topic_schema(all_connections).ok()?;
-        record_definition.definition.md5sum().ok()
+        Some(record_definition.definition)
     })
 }

@@ -24,7 +24,7 @@ const MAX_PART_BYTES: usize = 16 << 20;
 
 /// Returns the columns of the points of the topic `id` of `log`, or `None` if no message has any.
 pub(super) fn point_schema(
-    derivation: Derivation,
+    derivation: &Derivation,
     log: &dyn Log,
     id: TopicId,
 ) -> Result<Option<PointSchema>> {
@@ -71,14 +71,14 @@ fn is_inspected(index: usize, part_count: usize) -> bool {
 }
 
 /// The state of an inspection.
-struct Inspection {
-    derivation: Derivation,
+struct Inspection<'d> {
+    derivation: &'d Derivation,
     point_schema: Option<PointSchema>,
     /// The number of bytes that were inspected in the current part.
     part_bytes: usize,
 }
 
-impl Inspection {
+impl Inspection<'_> {
     /// Inspects the messages of `cursor`, which reads a part, until the limit is reached.
     fn inspect_part(&mut self, cursor: &mut dyn Cursor) -> Result<()> {
         let mut block = Block::default();

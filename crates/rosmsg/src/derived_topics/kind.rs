@@ -15,11 +15,16 @@ use crate::{
     field_reader::Encoding,
     metadata::TopicMetadata,
     points::PointSchema,
-    sensor::{cloud, cloud2, json::JsonCloud, packets, scan},
+    sensor::{
+        cloud, cloud2,
+        json::JsonCloud,
+        packets::{PACKET_LEN, ScanLayout},
+        scan,
+    },
 };
 
 /// How a topic is derived from the messages of another topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Derivation {
     pub(super) kind: DerivedKind,
     /// The encoding of the messages.
@@ -27,12 +32,12 @@ pub struct Derivation {
 }
 
 /// The kind of derived records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DerivedKind {
     /// Messages of this type, whose rows are points.
     Points(PointSource),
-    /// Packets of a lidar.
-    Packets,
+    /// Packets of a lidar, which are there in the messages.
+    Packets(ScanLayout),
 }
 
 impl Derivation {
@@ -41,12 +46,9 @@ impl Derivation {
         match Encoding::from_name(&topic.encoding)? {
             Encoding::Ros1 => {
                 let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
-                Self::from_ros1_type(&topic.type_name, md5sum, || {
-                    let definition = &topic.definition;
-                    let resolved =
-                        resolve_definition(&topic.type_name, md5sum, definition)
-                            .ok()?;
-                    resolved.definition.md5sum().ok()
+                let (type_name, text) = (&topic.type_name, &topic.definition);
+                Self::from_ros1_type(type_name, md5sum, text, || {
+                    Some(resolve_definition(type_name, md5sum, text).ok()?.definition)
                 })
             }
             Encoding::Cdr => Self::from_ros2_type(&topic.type_name, &topic.definition),
@@ -64,43 +66,67 @@ impl Derivation {
     }
 
     /// Returns the derivation from messages of this ROS 1 type, or `None` if the type has no
-    /// derived topic. The declared `md5sum`, or that of the definition (`definition_md5sum`), must
-    /// be that of the type with this name.
+    /// derived topic. `text` is the declared definition, and `definition` determines the used one.
+    /// The MD5 sum of one of them must be that of the type with this name, unless the type has
+    /// packets.
     pub fn from_ros1_type(
         type_name: &str,
         md5sum: &str,
-        definition_md5sum: impl FnOnce() -> Option<String>,
+        text: &str,
+        definition: impl FnOnce() -> Option<Definition>,
     ) -> Option<Self> {
-        let (kind, expected_md5sum) = DerivedKind::for_type(type_name)?;
-        let is_expected = |sum: &str| sum.eq_ignore_ascii_case(expected_md5sum);
-        let has_fields = is_expected(md5sum)
-            || definition_md5sum().is_some_and(|sum| is_expected(&sum));
-        has_fields.then_some(Self { kind, encoding: Encoding::Ros1 })
+        let kind = match PointSource::for_type(type_name) {
+            Some((source, expected_md5sum)) => {
+                let is_expected = |sum: &str| sum.eq_ignore_ascii_case(expected_md5sum);
+                let has_fields = is_expected(md5sum)
+                    || definition()
+                        .and_then(|definition| definition.md5sum().ok())
+                        .is_some_and(|sum| is_expected(&sum));
+                has_fields.then_some(DerivedKind::Points(source))?
+            }
+            None if may_have_packets(type_name, text) => {
+                let layout = definition()?.layout().ok()?;
+                DerivedKind::Packets(ScanLayout::new(&layout)?)
+            }
+            None => return None,
+        };
+        Some(Self { kind, encoding: Encoding::Ros1 })
     }
 
     /// Returns the derivation from messages of this ROS 2 type, or `None` if the type has no
-    /// derived topic. `definition` must have the fields of the type with this name.
+    /// derived topic. `definition` must have the fields of the type with this name, unless the type
+    /// has packets.
     fn from_ros2_type(type_name: &str, definition: &str) -> Option<Self> {
         let ros1_name = type_name.replacen("/msg/", "/", 1);
-        let (kind, md5sum) = DerivedKind::for_type(&ros1_name)?;
-        let expected_definition = Definition::by_md5sum(&ros1_name, md5sum)?;
         let layout = |text: &str| Definition::parse_ros2(type_name, text)?.layout();
-        let expected_layout = layout(&expected_definition.ros2_text().ok()?).ok()?;
-        let declared_layout = layout(definition).ok()?;
-        have_same_fields(&expected_layout, &declared_layout)
-            .then_some(Self { kind, encoding: Encoding::Cdr })
+        let kind = match PointSource::for_type(&ros1_name) {
+            Some((source, md5sum)) => {
+                let expected_definition = Definition::by_md5sum(&ros1_name, md5sum)?;
+                let expected_layout =
+                    layout(&expected_definition.ros2_text().ok()?).ok()?;
+                let declared_layout = layout(definition).ok()?;
+                have_same_fields(&expected_layout, &declared_layout)
+                    .then_some(DerivedKind::Points(source))?
+            }
+            None if may_have_packets(&ros1_name, definition) => {
+                let layout = layout(definition).ok()?;
+                DerivedKind::Packets(ScanLayout::new(&layout)?)
+            }
+            None => return None,
+        };
+        Some(Self { kind, encoding: Encoding::Cdr })
     }
 
     /// Returns the suffix of the name of the derived topic.
-    pub(super) fn suffix(self) -> &'static str {
+    pub(super) fn suffix(&self) -> &'static str {
         match self.kind {
             DerivedKind::Points(_) => "/points",
-            DerivedKind::Packets => "/packets",
+            DerivedKind::Packets(_) => "/packets",
         }
     }
 
     /// Returns the columns that are known without reading messages.
-    pub(super) fn schema(self) -> Result<SchemaRef> {
+    pub(super) fn schema(&self) -> Result<SchemaRef> {
         let DerivedKind::Points(source) = self.kind else { return Ok(packet_schema()) };
         let point_schema = Arc::new(source.point_schema().unwrap_or_default());
         let columns = Columns::new(View::Nested);
@@ -109,32 +135,36 @@ impl Derivation {
     }
 
     /// Returns the columns of points, or `None` if they depend on the message.
-    pub(super) fn point_schema(self) -> Option<PointSchema> {
+    pub(super) fn point_schema(&self) -> Option<PointSchema> {
         let DerivedKind::Points(source) = self.kind else { return None };
         source.point_schema()
     }
 
     /// Returns the columns of the points in `payload`, or `None` if it has none.
-    pub(super) fn point_schema_of(self, payload: &[u8]) -> Option<PointSchema> {
+    pub(super) fn point_schema_of(&self, payload: &[u8]) -> Option<PointSchema> {
         let DerivedKind::Points(source) = self.kind else { return None };
         source.point_schema_of(payload, self.encoding)
     }
 }
 
-impl DerivedKind {
-    /// Returns the kind of records that are derived from messages of this type, and the MD5 sum of
-    /// the type. `type_name` is its name in ROS 1.
+impl PointSource {
+    /// Returns the source of points in messages of this type, and the MD5 sum of the type.
+    /// `type_name` is its name in ROS 1.
     fn for_type(type_name: &str) -> Option<(Self, &'static str)> {
         Some(match type_name {
-            "sensor_msgs/PointCloud2" => {
-                (Self::Points(PointSource::Cloud2), cloud2::MD5)
-            }
-            "sensor_msgs/PointCloud" => (Self::Points(PointSource::Cloud), cloud::MD5),
-            "sensor_msgs/LaserScan" => (Self::Points(PointSource::Scan), scan::MD5),
-            "velodyne_msgs/VelodyneScan" => (Self::Packets, packets::MD5),
+            "sensor_msgs/PointCloud2" => (Self::Cloud2, cloud2::MD5),
+            "sensor_msgs/PointCloud" => (Self::Cloud, cloud::MD5),
+            "sensor_msgs/LaserScan" => (Self::Scan, scan::MD5),
             _ => return None,
         })
     }
+}
+
+/// Returns whether messages of the type `type_name` with the definition `text` may have packets of
+/// 1206 bytes. This avoids compiling the definitions of all other types.
+fn may_have_packets(type_name: &str, text: &str) -> bool {
+    type_name == "velodyne_msgs/VelodyneScan"
+        || text.contains(&format!("[{PACKET_LEN}]"))
 }
 
 /// Returns whether both layouts have the same fields. The names of types may differ. (Layouts are

@@ -1,4 +1,11 @@
 use super::*;
+use crate::sensor::packets::ScanLayout;
+
+/// Returns the layout of `velodyne_msgs/VelodyneScan`.
+fn scan_layout() -> ScanLayout {
+    let definition = crate::Definition::by_name("velodyne_msgs/VelodyneScan").unwrap();
+    ScanLayout::new(&definition.layout().unwrap()).unwrap()
+}
 
 #[test]
 fn time_of_a_packet_is_its_stamp_if_plausible_else_the_time_of_its_message() {
@@ -8,7 +15,7 @@ fn time_of_a_packet_is_its_stamp_if_plausible_else_the_time_of_its_message() {
     }
     let mut times = Vec::new();
     let time = Timestamp::from_nanos(100_000_000_000);
-    for_each_packet(&scan.0, Encoding::Ros1, time, |time, _| {
+    for_each_packet(&scan.0, &scan_layout(), Encoding::Ros1, time, |time, _| {
         times.push(time.as_nanos())
     });
     assert_eq!(times, [99_900_000_000, 100_000_000_000, 100_000_000_001]);
@@ -19,6 +26,7 @@ fn invalid_scan_is_one_record() {
     let mut packets = Vec::new();
     for_each_packet(
         b"no scan",
+        &scan_layout(),
         Encoding::Ros1,
         Timestamp::from_nanos(5),
         |time, range| {
@@ -41,7 +49,12 @@ fn packets_in_cdr_are_located_after_padding() {
     assert!(transcoder.to_cdr(&scan.0, &mut cdr));
     let mut packets = Vec::new();
     let time = Timestamp::from_nanos(100_000_000_000);
-    for_each_packet(&cdr, Encoding::Cdr, time, |time, range| {
+    // The header of ROS 2 has no sequence number.
+    let text = scan_type.ros2_text().unwrap();
+    let ros2_type =
+        crate::Definition::parse_ros2("velodyne_msgs/msg/VelodyneScan", &text);
+    let layout = ScanLayout::new(&ros2_type.unwrap().layout().unwrap()).unwrap();
+    for_each_packet(&cdr, &layout, Encoding::Cdr, time, |time, range| {
         packets.push((time.as_nanos() - 100_000_000_000, cdr[range].to_vec()));
     });
     assert_eq!(packets, [(3, vec![3; 1206]), (4, vec![4; 1206])]);

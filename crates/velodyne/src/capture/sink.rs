@@ -33,6 +33,7 @@ use crate::{
             sender::Device,
         },
     },
+    ros_scans,
     vel::{self, PacketReader},
 };
 
@@ -41,9 +42,6 @@ const SNAP_LEN: u32 = 262_144;
 
 /// The number of buffered bytes after which the output is written.
 const BUFFER_BYTES: usize = 256 << 10;
-
-/// The type of the ROS messages that contain packets.
-const ROS_SCAN_TYPE: &str = "velodyne_msgs/VelodyneScan";
 
 /// Writes the packets of the source logs.
 pub(crate) struct PcapSink<W> {
@@ -393,8 +391,9 @@ pub(crate) fn unsupported_content(slice: &LogSlice<'_>) -> Vec<UnsupportedConten
     if manifest.format == FORMAT_NAME {
         return other_frames(manifest);
     }
-    let has_packets =
-        |topic: &Topic| topic.name == PACKETS_TOPIC || topic.type_name == ROS_SCAN_TYPE;
+    let has_packets = |topic: &Topic| {
+        topic.name == PACKETS_TOPIC || ros_scans::has_packets(manifest, topic)
+    };
     if !manifest.topics.iter().any(has_packets) {
         return Vec::new();
     }

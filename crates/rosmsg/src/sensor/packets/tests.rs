@@ -1,5 +1,65 @@
 use super::*;
-use crate::sensor::testing::Message;
+use crate::{Definition, sensor::testing::Message};
+
+/// Returns the stamps of the packets in `payload`, and the ranges of their bytes.
+fn packets(payload: &[u8], encoding: Encoding) -> Option<Vec<(i64, Range<usize>)>> {
+    let definition = Definition::by_name("velodyne_msgs/VelodyneScan").unwrap();
+    let layout = ScanLayout::new(&definition.layout().unwrap()).unwrap();
+    let packets = layout.packets(payload, encoding)?.into_iter();
+    Some(packets.map(|packet| (packet.stamp.unwrap(), packet.bytes)).collect())
+}
+
+/// Returns the layout of messages with this ROS 1 definition.
+fn layout_of(text: &str) -> Option<ScanLayout> {
+    let definition = Definition::parse("driver_msgs/Scan", text).unwrap();
+    ScanLayout::new(&definition.layout().unwrap())
+}
+
+#[test]
+fn packets_are_found_whatever_the_names_of_types_and_fields() {
+    let layout = layout_of(
+        "string lidar\nuint8 model\nfloat32[] temperatures\nRaw[] raw\nuint64 basetime\n\
+         ================\nMSG: driver_msgs/Raw\nuint16 length\nuint8[1206] bytes\n\
+         time received\nstring note",
+    );
+    let mut message = Message::default().text("top").u8(3).floats(&[1.0, 2.0]).u32(2);
+    for packet in [5, 6] {
+        message = message.raw(&[0xb6, 4]).raw(&[packet; 1206]);
+        message = message.u32(7).u32(u32::from(packet)).text("x");
+    }
+    let message = message.raw(&[9; 8]).0;
+    let packets = layout.unwrap().packets(&message, Encoding::Ros1).unwrap();
+    let found: Vec<_> = packets
+        .iter()
+        .map(|packet| (packet.stamp, message[packet.bytes.clone()].to_vec()))
+        .collect();
+    assert_eq!(
+        found,
+        [(Some(7_000_000_005), vec![5; 1206]), (Some(7_000_000_006), vec![6; 1206])]
+    );
+}
+
+#[test]
+fn packets_without_a_stamp_have_none() {
+    let layout = layout_of(
+        "Raw[] raw\n================\nMSG: driver_msgs/Raw\nuint8[1206] data",
+    );
+    let message = Message::default().u32(1).raw(&[4; 1206]).0;
+    let packets = layout.unwrap().packets(&message, Encoding::Ros1).unwrap();
+    assert_eq!((packets[0].stamp, packets[0].bytes.clone()), (None, 4..1210));
+}
+
+#[test]
+fn messages_without_packets_have_no_layout() {
+    for text in [
+        "uint8[1206] data",
+        "Raw[] raw\n================\nMSG: driver_msgs/Raw\nuint8[1248] data",
+        "Raw[] raw\n================\nMSG: driver_msgs/Raw\nuint16[1206] data",
+        "Raw[2] raw\n================\nMSG: driver_msgs/Raw\nuint8[1206] data",
+    ] {
+        assert_eq!(layout_of(text), None, "{text}");
+    }
+}
 
 fn scan(count: u32, packets: u8) -> Vec<u8> {
     let mut message = Message::with_header(7, 0).u32(count);

@@ -17,6 +17,7 @@ use logtool_core::{
 
 use crate::{
     packet::DATA_BYTES,
+    ros_scans,
     vel::{
         format_state::FORMAT_NAME,
         utc,
@@ -30,12 +31,6 @@ const ENCODING: &str = "velodyne";
 
 /// The type of the topics of a capture whose records are data packets.
 const TYPE_NAME: &str = "data packet";
-
-/// The type of the ROS messages that contain packets.
-const ROS_SCAN: &str = "velodyne_msgs/VelodyneScan";
-
-/// The suffix of the topics that are derived from ROS messages with packets.
-const ROS_PACKETS_SUFFIX: &str = "/packets";
 
 const MILLISECOND: i64 = 1_000_000;
 const SECOND: i64 = 1_000_000_000;
@@ -145,7 +140,7 @@ fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
         && topic.encoding == ENCODING
         && match topic.origin {
             TopicOrigin::Logged => topic.type_name == TYPE_NAME,
-            TopicOrigin::Derived => topic.name.ends_with(ROS_PACKETS_SUFFIX),
+            TopicOrigin::Derived => topic.name.ends_with(ros_scans::PACKETS_SUFFIX),
             TopicOrigin::BuiltIn => false,
         }
 }
@@ -166,7 +161,7 @@ pub(crate) fn unsupported_content(slice: &LogSlice<'_>) -> Vec<UnsupportedConten
         topic.origin == TopicOrigin::Logged
             && slice.selection.topics.contains(*id)
             && !is_packets(slice.manifest, topic)
-            && topic.type_name != ROS_SCAN
+            && !ros_scans::has_packets(slice.manifest, topic)
     });
     let unsupported = topics.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);
