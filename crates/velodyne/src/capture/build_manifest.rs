@@ -60,7 +60,7 @@ pub(crate) fn build_manifest(
     let detected = Container::detect(&first_bytes);
     let container_and_start = match detected {
         None if options.is_format_given => {
-            Some(Container::with_damaged_header(&first_bytes, source.len()))
+            Some(Container::with_damaged_header(&first_bytes))
         }
         detected => detected,
     };
@@ -99,11 +99,8 @@ pub(crate) fn build_manifest(
     }
     if detected.is_none() {
         let header = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
-        let header = header.with_reason(
-            "the header of the capture is damaged: read as Ethernet frames with times in \
-             microseconds",
-        );
-        builder.damage.insert(0, header);
+        let reason = "the header of the capture is damaged: read as Ethernet frames";
+        builder.damage.insert(0, header.with_reason(reason));
     }
     builder.finish(lidar)
 }

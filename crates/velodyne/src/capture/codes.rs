@@ -23,6 +23,7 @@ pub(crate) const CAPTURE_CODES: &[&FindingCode] = &[
     &PRODUCT,
     &SENDER,
     &SHORT,
+    &UNDECLARED_NANOS,
     &UNKNOWN_LAYER,
     &UNKNOWN_LINK,
     &WITHOUT_TIME,
@@ -103,6 +104,10 @@ pub(crate) static SENDER: FindingCode = FindingCode::error(
 pub(crate) static SHORT: FindingCode = FindingCode::error(
     "capture.short",
     "frames are truncated by the snapshot length: the packets in them are lost",
+);
+pub(crate) static UNDECLARED_NANOS: FindingCode = FindingCode::warning(
+    "capture.undeclared_nanos",
+    "the header of a capture declares times in microseconds, but they are in nanoseconds",
 );
 pub(crate) static UNKNOWN_LAYER: FindingCode = FindingCode::note(
     "capture.unknown_layer",

@@ -7,9 +7,11 @@
 //! bare      packets of 1206 bytes
 //! ```
 //! (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.) This module only determines where
-//! items start and end, also after damage. The crate `pcap-parser` parses the items.
+//! items start and end, also after damage. The crate `pcap-parser` parses the items of a
+//! pcapng.
 
-use pcap_parser::parse_pcap_header;
+mod pcap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -17,19 +19,12 @@ use crate::{
     packet::{DATA_BYTES, Firings},
 };
 
-/// The maximum length of a frame, unless the header of the pcap states a longer one. Greater
-/// lengths are damage. The longest frame on real links has 65,551 bytes.
-const MAX_FRAME: u32 = 1 << 18;
+pub(crate) use self::pcap::Pcap;
+use self::pcap::Resolution;
 
 /// The maximum length of a pcapng block, as recommended by the specification. Greater
 /// lengths are damage.
 const MAX_BLOCK: u32 = 16 << 20;
-
-/// The length of the header of a pcap.
-const PCAP_HEADER_BYTES: u64 = 24;
-
-/// The link type of Ethernet.
-const ETHERNET: u16 = 1;
 
 /// The number of bytes that are needed to classify an item of a pcap or pcapng.
 const CLASSIFIED_BYTES: usize = 32;
@@ -57,17 +52,6 @@ pub(crate) enum Container {
     Bare,
 }
 
-/// The header of a pcap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pcap {
-    pub(crate) is_big_endian: bool,
-    pub(crate) is_nanos: bool,
-    /// Whether frame headers have 8 additional bytes, in a variant of the format.
-    pub(crate) is_modified: bool,
-    pub(crate) link: u16,
-    pub(crate) snap_len: u32,
-}
-
 /// The classification of the bytes at an offset of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Classification {
@@ -83,16 +67,8 @@ impl Container {
     /// Detects the container from the first bytes, and returns it with the length of its
     /// header.
     pub(crate) fn detect(first_bytes: &[u8]) -> Option<(Self, u64)> {
-        if let Ok((_, header)) = parse_pcap_header(first_bytes) {
-            let pcap = Pcap {
-                is_big_endian: header.is_bigendian(),
-                is_nanos: header.is_nanosecond_precision(),
-                is_modified: header.is_modified_format(),
-                // The upper bits describe the frame check sequence.
-                link: header.network.0 as u16,
-                snap_len: header.snaplen,
-            };
-            return Some((Self::Pcap(pcap), header.size() as u64));
+        if let Some((pcap, header_len)) = Pcap::detect(first_bytes) {
+            return Some((Self::Pcap(pcap), header_len));
         }
         let magic = first_bytes.get(8..12);
         let is_section = word_at(first_bytes, 0, false) == Some(SECTION_HEADER)
@@ -112,32 +88,16 @@ impl Container {
     }
 
     /// Returns the container of a pcap with a damaged header, and the length of the header.
-    /// The byte order is detected from the first frame. Ethernet frames and times in
-    /// microseconds are assumed, as in nearly all captures.
-    pub(crate) fn with_damaged_header(
-        first_bytes: &[u8],
-        file_len: u64,
-    ) -> (Self, u64) {
-        let pcap = |is_big_endian| {
-            Self::Pcap(Pcap {
-                is_big_endian,
-                is_nanos: false,
-                is_modified: false,
-                link: ETHERNET,
-                snap_len: MAX_FRAME,
-            })
-        };
-        let frames = first_bytes.get(PCAP_HEADER_BYTES as usize..).unwrap_or_default();
-        let is_big_endian = [false, true].into_iter().find(|is_big_endian| {
-            let classification = pcap(*is_big_endian).classify(
-                PCAP_HEADER_BYTES,
-                frames,
-                *is_big_endian,
-                file_len,
-            );
-            matches!(classification, Classification::Item(_))
-        });
-        (pcap(is_big_endian.unwrap_or(false)), PCAP_HEADER_BYTES)
+    /// Byte order, unit of times and the form of the headers of frames are detected from the
+    /// first frames. Ethernet frames are assumed, as in nearly all captures.
+    pub(crate) fn with_damaged_header(first_bytes: &[u8]) -> (Self, u64) {
+        let (pcap, header_len) = Pcap::with_damaged_header(first_bytes);
+        (Self::Pcap(pcap), header_len)
+    }
+
+    /// Returns whether times are in nanoseconds although the header declares microseconds.
+    pub(crate) fn has_undeclared_nanos(self) -> bool {
+        matches!(self, Self::Pcap(pcap) if pcap.resolution == Resolution::UndeclaredNanos)
     }
 
     /// Returns the name for metadata.
@@ -213,41 +173,10 @@ impl Container {
     /// without a container.
     pub(crate) fn min_item_len(self) -> u64 {
         match self {
-            Self::Pcap(pcap) => pcap.header_len() as u64,
+            Self::Pcap(pcap) => pcap.frame_header_len() as u64,
             Self::PcapNg => 12,
             Self::Bare => DATA_BYTES as u64,
         }
-    }
-}
-
-impl Pcap {
-    /// Returns the length of the header of a frame.
-    pub(crate) fn header_len(self) -> usize {
-        if self.is_modified { 24 } else { 16 }
-    }
-
-    fn item_len(self, bytes: &[u8]) -> Option<u64> {
-        let captured = word_at(bytes, 8, self.is_big_endian)?;
-        let fraction = word_at(bytes, 4, self.is_big_endian)?;
-        // Fractions above a second exist in real files. Above four seconds is damage.
-        let units_per_second = if self.is_nanos { 1_000_000_000 } else { 1_000_000 };
-        let is_plausible =
-            captured <= self.max_frame() && fraction / 4 < units_per_second;
-        is_plausible.then_some(self.header_len() as u64 + u64::from(captured))
-    }
-
-    fn may_start_item(self, bytes: &[u8]) -> bool {
-        let captured = word_at(bytes, 8, self.is_big_endian);
-        let len = word_at(bytes, 12, self.is_big_endian);
-        let (Some(captured), Some(len)) = (captured, len) else { return false };
-        captured > 0
-            && captured <= len
-            && len <= self.max_frame()
-            && self.item_len(bytes).is_some()
-    }
-
-    fn max_frame(self) -> u32 {
-        self.snap_len.clamp(MAX_FRAME, MAX_BLOCK)
     }
 }
 
@@ -276,54 +205,6 @@ fn word_at(bytes: &[u8], offset: usize, is_big_endian: bool) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const PCAP: [u8; 24] = [
-        0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0,
-        0, 0,
-    ];
-
-    #[test]
-    fn pcap_header_determines_byte_order_and_resolution() {
-        let (Container::Pcap(little), 24) = Container::detect(&PCAP).unwrap() else {
-            panic!("not a pcap")
-        };
-        assert!(!little.is_big_endian && !little.is_nanos);
-        assert_eq!((little.link, little.snap_len), (1, 65_536));
-        let big_endian = [
-            0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0,
-            0, 1, 20,
-        ];
-        let (Container::Pcap(big_endian), 24) = Container::detect(&big_endian).unwrap()
-        else {
-            panic!("not a pcap")
-        };
-        assert!(big_endian.is_big_endian && big_endian.is_nanos);
-        assert_eq!((big_endian.link, big_endian.snap_len), (276, 96));
-    }
-
-    #[test]
-    fn frame_length_is_bounded() {
-        let (container, _) = Container::detect(&PCAP).unwrap();
-        let mut frame = [0; 16];
-        frame[8..10].copy_from_slice(&1_248_u16.to_le_bytes());
-        assert_eq!(
-            container.classify(24, &frame, false, 9_999),
-            Classification::Item(1_264)
-        );
-        assert_eq!(
-            container.classify(24, &frame, false, 1_287),
-            Classification::Truncated
-        );
-        assert_eq!(
-            container.classify(24, &frame[..9], false, 33),
-            Classification::Truncated
-        );
-        frame[11] = 0xff;
-        assert_eq!(
-            container.classify(24, &frame, false, u64::MAX),
-            Classification::Invalid
-        );
-    }
 
     #[test]
     fn section_header_declares_its_byte_order() {

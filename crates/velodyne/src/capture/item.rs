@@ -4,10 +4,7 @@
 use std::ops::Range;
 
 use logtool_core::Timestamp;
-use pcap_parser::{
-    Block, PcapNGOption, parse_block_be, parse_block_le, parse_pcap_frame,
-    parse_pcap_frame_be, parse_pcap_frame_modified,
-};
+use pcap_parser::{Block, PcapNGOption, parse_block_be, parse_block_le};
 use serde::{Deserialize, Serialize};
 
 use crate::capture::container::{Container, Pcap};
@@ -247,22 +244,14 @@ impl Interface {
 }
 
 fn pcap_frame(pcap: Pcap, bytes: &[u8]) -> CaptureItem {
-    let frame = match (pcap.is_modified, pcap.is_big_endian) {
-        (true, _) => parse_pcap_frame_modified(bytes),
-        (false, true) => parse_pcap_frame_be(bytes),
-        (false, false) => parse_pcap_frame(bytes),
-    };
-    let Ok((_, frame)) = frame else { return CaptureItem::Broken };
-    let unit_nanos = if pcap.is_nanos { 1 } else { 1_000 };
-    let nanos =
-        i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit_nanos;
-    let start = pcap.header_len();
+    let Some(header) = pcap.frame_header(bytes) else { return CaptureItem::Broken };
+    let start = pcap.frame_header_len();
     CaptureItem::Frame(Frame {
         interface: 0,
         link: pcap.link,
-        time: Timestamp::from_nanos(nanos),
-        bytes: start..start + frame.data.len(),
-        len: frame.origlen as usize,
+        time: header.nanos.map_or(NO_TIME, Timestamp::from_nanos),
+        bytes: start..bytes.len(),
+        len: header.len as usize,
     })
 }
 

@@ -117,6 +117,11 @@ impl ManifestBuilder {
             anomalies.push(Anomaly::new(&codes::CHECKSUMS, text));
         }
         self.reader.corrections.add_anomalies(&mut anomalies);
+        if self.reader.container.has_undeclared_nanos() {
+            let text = "the header of the capture declares times in microseconds, but they are \
+                        in nanoseconds: they are read as nanoseconds";
+            anomalies.push(Anomaly::new(&codes::UNDECLARED_NANOS, text));
+        }
         if self.reader.container == Container::Bare {
             let text = "times are those in the packets, from the hour in which the first \
                         was sent";
