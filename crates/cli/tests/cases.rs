@@ -48,6 +48,8 @@ mod vel_times;
 mod velodyne;
 #[path = "cases/velodyne_calibration.rs"]
 mod velodyne_calibration;
+#[path = "cases/velodyne_containers.rs"]
+mod velodyne_containers;
 #[path = "cases/velodyne_fov.rs"]
 mod velodyne_fov;
 #[path = "cases/velodyne_layers.rs"]
