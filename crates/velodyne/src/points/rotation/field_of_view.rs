@@ -307,11 +307,14 @@ fn is_stamped_at_end(
         let elapsed_nanos =
             packet.time.as_nanos().saturating_sub(previous.time.as_nanos()) as f64;
         let surplus_nanos = elapsed_nanos - expected_nanos;
-        if surplus_nanos > sector.rotation_nanos as f64 {
-            continue; // whole rotations are lost
+        let (first_delay, last_delay) = (delay_within(previous), delay_within(packet));
+        let longest_delay = first_delay.max(last_delay);
+        // The angle does not show whole rotations whose packets are lost.
+        if surplus_nanos - longest_delay > sector.rotation_nanos as f64 / 2.0 {
+            continue;
         }
-        let error_if_first = (surplus_nanos - delay_within(previous)).abs();
-        let error_if_last = (surplus_nanos - delay_within(packet)).abs();
+        let error_if_first = (surplus_nanos - first_delay).abs();
+        let error_if_last = (surplus_nanos - last_delay).abs();
         error_difference += error_if_first - error_if_last;
         has_times = true;
     }
