@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn lz4_frame_that_ends_between_two_blocks_is_truncated() {
         let mut text = vec![0; 3 << 20];
-        text.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * i >> 7) as u8);
+        text.iter_mut().enumerate().for_each(|(i, byte)| *byte = ((i * i) >> 7) as u8);
         let mut packed = lz4(&text);
         // The end mark. (The encoder writes no checksum of the content.)
         packed.truncate(packed.len() - 4);
