@@ -23,11 +23,13 @@ use crate::{error::Result, records::signals::numbers::numbers};
 
 #[cfg(feature = "align")]
 pub(crate) use self::collected_samples::read_samples;
+#[cfg(any(feature = "align", feature = "plot"))]
+pub(crate) use self::find::find;
 #[cfg(feature = "plot")]
 pub(crate) use self::find::is_text_of_field;
 pub(crate) use self::{
     collected_samples::{Samples, read_all},
-    find::{SignalFinder, find},
+    find::SignalFinder,
     numbers::numbers_of,
 };
 #[cfg(feature = "plot")]

@@ -27,6 +27,7 @@ const MAX_LINES: usize = 200;
 ///
 /// # Errors
 /// Those of [`SignalFinder::find`].
+#[cfg(any(feature = "align", feature = "plot"))]
 pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSignal>> {
     SignalFinder::new(log).find(texts)
 }
