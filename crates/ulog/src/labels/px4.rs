@@ -6,7 +6,7 @@
 
 mod releases;
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, sync::LazyLock};
 
 use logtool_core::{FieldLabels, Labels, Manifest, MetadataKey, Topic, Value};
 
@@ -14,7 +14,8 @@ use crate::labels::px4::releases::{Release, parse_ranges, possible_releases};
 
 pub use crate::labels::px4::releases::px4_field_releases;
 
-const NAMES: &str = include_str!("px4/names.txt");
+static NAMES: LazyLock<Vec<NamedFields<'static>>> =
+    LazyLock::new(|| parse(include_str!("px4/names.txt")));
 
 /// What the values of fields are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,7 +111,7 @@ pub fn px4_labels(manifest: &Manifest) -> Labels {
         return labels;
     }
     let possible = possible_releases(manifest);
-    for named in parse(NAMES).into_iter().filter(|named| named.kind == Kind::Values) {
+    for named in NAMES.iter().filter(|named| named.kind == Kind::Values) {
         let is_logged =
             |message: &&&str| manifest.topics.iter().any(|t| has_type(t, message));
         let names = named.names_in(&possible);
@@ -155,7 +156,7 @@ fn field_names(
     field: &str,
     is_wanted: impl Fn(Kind) -> bool,
 ) -> Option<(Kind, BTreeMap<i64, &'static str>)> {
-    let named = parse(NAMES).into_iter().find(|named| {
+    let named = NAMES.iter().find(|named| {
         is_wanted(named.kind)
             && named.messages.contains(&message)
             && named.fields.contains(&field)

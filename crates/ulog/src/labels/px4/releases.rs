@@ -1,6 +1,6 @@
 //! The releases of PX4, and which of them may have written a log.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range, sync::LazyLock};
 
 use logtool_core::{Manifest, MetadataKey, Topic, Value};
 
@@ -15,7 +15,17 @@ const LAST: Release = 0x0113;
 /// development builds, which may have any state between two releases.
 const CANDIDATE: u8 = 0xc0;
 
-const FIELDS: &str = include_str!("fields.txt");
+/// The fields of the messages that some topics of PX4 have, by the names of messages and topics.
+static FIELDS: LazyLock<HashMap<&str, Vec<MessageField>>> =
+    LazyLock::new(|| parse_fields(include_str!("fields.txt")));
+
+/// A field of a message.
+struct MessageField {
+    name: &'static str,
+    /// The message of the field, if it is one.
+    nested: Option<&'static str>,
+    releases: Vec<Range<Release>>,
+}
 
 /// Parses ranges of releases, e.g. `-1.11` or `1.13-1.15`.
 pub(super) fn parse_ranges<'t>(
@@ -94,46 +104,53 @@ pub fn px4_field_releases(message: &str, field: &str) -> Vec<Range<u16>> {
     let (first, rest) = field.split_once('.').unwrap_or((field, ""));
     let name = first.split('[').next().unwrap_or_default();
     let mut found = Vec::new();
-    for_each_field(message, |own, nested, ranges| match nested {
-        _ if own != name => {}
-        Some(nested) if !rest.is_empty() => {
-            found.extend(px4_field_releases(nested, rest));
+    for own in FIELDS.get(message).into_iter().flatten() {
+        match own.nested {
+            _ if own.name != name => {}
+            Some(nested) if !rest.is_empty() => {
+                found.extend(px4_field_releases(nested, rest));
+            }
+            _ => found.extend(own.releases.iter().cloned()),
         }
-        _ => found.extend(ranges),
-    });
+    }
     found
 }
 
 /// Returns the fields of a message with their releases.
 fn message_fields(message: &str) -> Vec<(&'static str, Vec<Range<Release>>)> {
     let mut fields: Vec<(&str, Vec<Range<Release>>)> = Vec::new();
-    for_each_field(message, |name, _, ranges| {
-        match fields.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => known.extend(ranges),
-            None => fields.push((name, ranges)),
+    for MessageField { name, releases, .. } in FIELDS.get(message).into_iter().flatten()
+    {
+        let releases = releases.iter().cloned();
+        match fields.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => known.extend(releases),
+            None => fields.push((name, releases.collect())),
         }
-    });
+    }
     fields
 }
 
-/// Calls `visit` with the name of each field of `message`, its message if it is one, and its releases.
-fn for_each_field(
-    message: &str,
-    mut visit: impl FnMut(&'static str, Option<&'static str>, Vec<Range<Release>>),
-) {
-    let mut is_message = false;
-    for line in FIELDS.lines().filter(|line| !line.starts_with('#')) {
-        if let Some(messages) = line.strip_suffix(':') {
-            is_message = messages.split(' ').any(|name| name == message);
-        } else if is_message {
-            let mut words = line.split(' ').peekable();
-            let name = words.next().unwrap_or_default();
-            let nested = words.next_if(|word| !word.contains('-'));
-            let ranges = parse_ranges(words).unwrap_or_default();
-            let always = std::iter::once(FIRST..Release::MAX).collect();
-            visit(name, nested, if ranges.is_empty() { always } else { ranges });
+/// Parses a table of fields: a line of names with a colon, and a line for each field.
+fn parse_fields(table: &'static str) -> HashMap<&'static str, Vec<MessageField>> {
+    let mut all: HashMap<&str, Vec<MessageField>> = HashMap::new();
+    let mut messages = "";
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        if let Some(names) = line.strip_suffix(':') {
+            messages = names;
+            continue;
+        }
+        let mut words = line.split(' ').peekable();
+        let name = words.next().unwrap_or_default();
+        let nested = words.next_if(|word| !word.contains('-'));
+        let releases = parse_ranges(words).unwrap_or_default();
+        let always = || std::iter::once(FIRST..Release::MAX).collect();
+        let releases = if releases.is_empty() { always() } else { releases };
+        for message in messages.split(' ') {
+            let field = MessageField { name, nested, releases: releases.clone() };
+            all.entry(message).or_default().push(field);
         }
     }
+    all
 }
 
 #[cfg(test)]
