@@ -58,5 +58,7 @@ mod velodyne_layers;
 mod velodyne_packets;
 #[path = "cases/velodyne_senders.rs"]
 mod velodyne_senders;
+#[path = "cases/velodyne_snapshots.rs"]
+mod velodyne_snapshots;
 #[path = "cases/velodyne_time.rs"]
 mod velodyne_time;

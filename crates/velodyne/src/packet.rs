@@ -2,6 +2,7 @@
 
 mod data_packet;
 pub(crate) mod definition;
+mod incomplete;
 
 pub(crate) use crate::packet::data_packet::BLOCK_BYTES;
 pub use crate::packet::data_packet::BLOCKS;
@@ -12,3 +13,4 @@ pub use crate::packet::data_packet::Firings;
 pub use crate::packet::data_packet::PacketHeaders;
 pub use crate::packet::data_packet::PacketTail;
 pub use crate::packet::data_packet::Returns;
+pub(crate) use crate::packet::incomplete::complete;

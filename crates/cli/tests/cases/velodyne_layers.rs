@@ -24,7 +24,7 @@ fn case(name: &str) -> Option<Vec<u8>> {
 }
 
 /// The times of the frames of a pcap, in nanoseconds, and the ranges of their bytes.
-fn frames(capture: &[u8]) -> Vec<(i64, std::ops::Range<usize>)> {
+pub(super) fn frames(capture: &[u8]) -> Vec<(i64, std::ops::Range<usize>)> {
     let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());
     let (mut at, mut frames) = (24, Vec::new());
     while at < capture.len() {

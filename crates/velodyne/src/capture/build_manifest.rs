@@ -332,6 +332,9 @@ impl ManifestBuilder {
             return self.counts.count_rejected(RejectReason::OtherDatagram, offset);
         };
         self.counts.count_packet(packet.sender.is_position);
+        if packet.is_incomplete {
+            self.counts.count_incomplete(offset);
+        }
         if let Some(layer) = packet.unknown_layer {
             self.counts.count_found(layer, offset);
         }

@@ -103,7 +103,8 @@ pub(crate) static SENDER: FindingCode = FindingCode::error(
 );
 pub(crate) static SHORT: FindingCode = FindingCode::error(
     "capture.short",
-    "frames are truncated by the snapshot length: the packets in them are lost",
+    "frames are truncated by the snapshot length: the packets in them are lost, or only their \
+     complete blocks are read",
 );
 pub(crate) static UNDECLARED_NANOS: FindingCode = FindingCode::warning(
     "capture.undeclared_nanos",

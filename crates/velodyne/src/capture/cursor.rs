@@ -245,7 +245,7 @@ impl CursorState {
                 }
                 ScanStep::Whole { len }
             }
-            PacketBytes::Reassembled(bytes) => {
+            PacketBytes::Owned(bytes) => {
                 self.reassembled =
                     Some(ReassembledPacket { topics, time, bytes, offset });
                 ScanStep::Last { len }

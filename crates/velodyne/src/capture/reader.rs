@@ -23,7 +23,7 @@ use crate::{
         },
         reader::frames::FrameInFile,
     },
-    packet::Firings,
+    packet::{self, Firings},
 };
 
 /// The classification of an item.
@@ -56,6 +56,8 @@ pub(crate) struct LidarPacket {
     /// The identification of its IP packet.
     pub(crate) identification: u32,
     pub(crate) bytes: PacketBytes,
+    /// Whether its end was not captured, and is [completed](packet::complete).
+    pub(crate) is_incomplete: bool,
     /// The unknown layer in which the packet was found, if its headers do not lead to it.
     pub(crate) unknown_layer: Option<Layer>,
 }
@@ -65,8 +67,8 @@ pub(crate) struct LidarPacket {
 pub(crate) enum PacketBytes {
     /// The bytes at this range of the item.
     InItem(Range<usize>),
-    /// The bytes of a reassembled datagram.
-    Reassembled(Vec<u8>),
+    /// The bytes of a reassembled datagram, or those of a packet that was completed.
+    Owned(Vec<u8>),
 }
 
 /// The reason why a frame has no packet of a lidar.
@@ -112,7 +114,7 @@ impl LidarPacket {
     pub(crate) fn payload<'b>(&'b self, item: &'b [u8]) -> &'b [u8] {
         match &self.bytes {
             PacketBytes::InItem(range) => item.get(range.clone()).unwrap_or_default(),
-            PacketBytes::Reassembled(bytes) => bytes,
+            PacketBytes::Owned(bytes) => bytes,
         }
     }
 }
@@ -207,6 +209,7 @@ impl ItemReader {
             time,
             identification: 0,
             bytes: PacketBytes::InItem(0..bytes.len()),
+            is_incomplete: false,
             unknown_layer: None,
         })
     }

@@ -61,6 +61,12 @@ impl Probe {
         self.evidence.product_id()
     }
 
+    /// Returns whether the last bytes of all packets are missing.
+    pub fn is_incomplete(&self) -> bool {
+        let packets = self.evidence.packets;
+        packets > 0 && packets == self.evidence.incomplete_packets
+    }
+
     /// Returns the lidar, or `None` if neither its packets nor `options` determine the
     /// model.
     pub fn finish(self, options: &LidarOptions) -> Option<Lidar> {

@@ -39,7 +39,10 @@ impl ModelDetection {
     fn from_evidence(evidence: &Evidence) -> Self {
         let mut detection = Self::default();
         let Some((bank_order, count)) = evidence.bank_order() else {
-            detection.add_reason("there is no data packet of 1206 bytes");
+            detection.add_reason(match evidence.incomplete_packets {
+                0 => "there is no data packet of 1206 bytes",
+                _ => "the last bytes of all packets are missing",
+            });
             return detection;
         };
         let total: u64 = evidence.bank_orders.values().sum();

@@ -36,6 +36,8 @@ pub struct Evidence {
     pub packets: u64,
     /// The number of payloads of another length.
     pub other_payloads: u64,
+    /// The number of data packets whose last bytes are missing. They are not examined.
+    pub incomplete_packets: u64,
     /// The number of packets with each order of the laser banks.
     pub(super) bank_orders: BTreeMap<BankOrder, u64>,
     /// The number of packets for each pair of last bytes.
@@ -83,6 +85,10 @@ impl Evidence {
             return;
         }
         let packet = packet.headers();
+        if packet.tail.is_missing() {
+            self.incomplete_packets += 1;
+            return;
+        }
         let bank_order = BankOrder::from_flags(packet.flags);
         *self.bank_orders.entry(bank_order).or_default() += 1;
         let tail = packet.tail;

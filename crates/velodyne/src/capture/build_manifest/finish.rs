@@ -182,12 +182,20 @@ impl ManifestBuilder {
             }
             let probe = mem::take(&mut stats.probe);
             let product_id = probe.product_id();
+            let is_incomplete = probe.is_incomplete();
             let lidar = probe.finish(options);
-            if let (None, Some(id)) = (&lidar, product_id) {
+            if lidar.is_none() && (is_incomplete || product_id.is_some()) {
+                let records = stats.records;
+                let reason = match product_id {
+                    Some(id) => format!(
+                        "the product ID {id:#04x} of {records} data packets is unknown"
+                    ),
+                    None => format!(
+                        "the product ID at the end of {records} data packets is missing"
+                    ),
+                };
                 let text = format!(
-                    "the product ID {id:#04x} of {} data packets is unknown: they are not \
-                     decoded to points, unless their model is set",
-                    stats.records
+                    "{reason}: they are not decoded to points, unless their model is set"
                 );
                 anomalies.push(Anomaly::new(&codes::PRODUCT, text));
             }

@@ -24,6 +24,8 @@ pub(super) struct FrameCounts {
     data_packets: u64,
     position_packets: u64,
     fragments: u64,
+    /// The number of packets whose end was not captured, and the offset of the first frame.
+    incomplete: Option<(u64, u64)>,
     /// The number of rejected or lost frames for each reason, and the offset of the first
     /// one.
     rejected: BTreeMap<RejectReason, (u64, u64)>,
@@ -36,6 +38,11 @@ impl FrameCounts {
     /// Counts a packet of a lidar.
     pub(super) fn count_packet(&mut self, is_position: bool) {
         if is_position { self.position_packets += 1 } else { self.data_packets += 1 }
+    }
+
+    /// Counts a packet in a frame at `offset` whose end was not captured.
+    pub(super) fn count_incomplete(&mut self, offset: u64) {
+        self.incomplete.get_or_insert((0, offset)).0 += 1;
     }
 
     /// Counts a fragment that does not complete its datagram.
@@ -87,6 +94,9 @@ impl FrameCounts {
         if self.fragments > 0 {
             insert("fragments", self.fragments);
         }
+        if let Some((count, _)) = self.incomplete {
+            insert("incomplete_packets", count);
+        }
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for (reason, (count, _)) in &self.rejected {
             *counts.entry(reason.metadata_key()).or_default() += count;
@@ -122,6 +132,17 @@ impl FrameCounts {
                 _ => text,
             };
             anomalies.push(Anomaly::new(reason.code(), text));
+        }
+        if let Some((count, first)) = self.incomplete {
+            let packets = match count {
+                1 => "1 packet is truncated".to_owned(),
+                count => format!("{count} packets are truncated"),
+            };
+            let text = format!(
+                "{packets} by the snapshot length: only complete blocks are read, and the \
+                 time of the lidar is missing: the first at byte {first}"
+            );
+            anomalies.push(Anomaly::new(&codes::SHORT, text));
         }
         for (layer, (count, first)) in &self.found {
             let packets = match count {

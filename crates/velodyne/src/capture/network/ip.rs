@@ -172,11 +172,27 @@ fn parse_v4(frame: &[u8], start: usize) -> IpPacket {
         return IpPacket::Other { source, protocol, start: bytes.start };
     }
     if is_short {
-        return IpPacket::Short;
+        return first_bytes_of_datagram(protocol, offset, source, destination, bytes);
     }
     let id = u16::from_be_bytes([fixed_header[4], fixed_header[5]]).into();
     let key = DatagramKey { source, destination, protocol, id };
     IpPacket::Fragment(Fragment { key, offset, has_next, bytes })
+}
+
+/// Returns the contents of a fragment at `offset` whose end is missing, so that it cannot be
+/// reassembled: the first bytes of a datagram, if it is the first fragment of one.
+fn first_bytes_of_datagram(
+    protocol: u8,
+    offset: u32,
+    source: IpAddr,
+    destination: IpAddr,
+    bytes: Range<usize>,
+) -> IpPacket {
+    if protocol == UDP && offset == 0 {
+        IpPacket::Udp { source, destination, bytes }
+    } else {
+        IpPacket::Short
+    }
 }
 
 /// Returns whether a packet of this protocol may contain a packet of a lidar, so that its
@@ -235,7 +251,13 @@ fn parse_v6(frame: &[u8], start: usize) -> IpPacket {
                     };
                 }
                 if is_short {
-                    return IpPacket::Short;
+                    return first_bytes_of_datagram(
+                        *next,
+                        offset,
+                        source,
+                        destination,
+                        bytes,
+                    );
                 }
                 let id = u32::from_be_bytes([*a, *b, *c, *d]);
                 let key = DatagramKey { source, destination, protocol: *next, id };

@@ -17,6 +17,10 @@ use crate::{
 /// that we know are shorter.
 const SEARCHED_BYTES: usize = 1024;
 
+/// The lengths that the UDP headers of packets of lidars declare.
+const DATA_UDP_LEN: [u8; 2] = ((UDP_HEADER + DATA_BYTES) as u16).to_be_bytes();
+const POSITION_UDP_LEN: [u8; 2] = ((UDP_HEADER + POSITION_BYTES) as u16).to_be_bytes();
+
 /// A packet of a lidar in a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LocatedPacket {
@@ -47,10 +51,31 @@ pub(crate) fn packets(bytes: &[u8]) -> Vec<LocatedPacket> {
         let declared = udp.and_then(|udp| ip::declared_udp(bytes, udp..payload.end));
         let default = if is_position { POSITION_PORT } else { DATA_PORT };
         let port = declared.map_or(default, |([_, destination], ..)| destination);
-        let ip = udp.and_then(|udp| ip_header(bytes, udp));
+        let ip = udp.and_then(|udp| ip_header(bytes, udp, true));
         packets.push(LocatedPacket { is_position, payload, port, ip });
     }
     packets
+}
+
+/// Returns the data packet at the end of `bytes` whose UDP header declares more bytes than
+/// there are. At least one block is complete.
+pub(crate) fn cut_packet(bytes: &[u8]) -> Option<LocatedPacket> {
+    let last = bytes.len().checked_sub(UDP_HEADER + BLOCK_BYTES)?;
+    (0..=last.min(SEARCHED_BYTES)).find_map(|udp| {
+        if bytes.get(udp + 4..udp + 6) != Some(&DATA_UDP_LEN) {
+            return None;
+        }
+        let (ports, len, blocks) = ip::declared_udp(bytes, udp..bytes.len())?;
+        let is_cut = blocks.len() < len;
+        (is_cut && payload::may_be_lidar_packet(ports, len, blocks)).then(|| {
+            LocatedPacket {
+                is_position: false,
+                payload: udp + UDP_HEADER..bytes.len(),
+                port: ports[1],
+                ip: ip_header(bytes, udp, false),
+            }
+        })
+    })
 }
 
 /// Returns the start of an IPv4 packet with a fragment of a datagram in `bytes`. Its header
@@ -95,9 +120,8 @@ fn is_data(bytes: &[u8]) -> bool {
 /// Returns whether a position packet is at `at` of `bytes`, after a UDP header that declares
 /// its length and its port, or its sentence.
 fn is_position(bytes: &[u8], at: usize) -> bool {
-    const UDP_LEN: [u8; 2] = ((UDP_HEADER + POSITION_BYTES) as u16).to_be_bytes();
     let Some(udp) = at.checked_sub(UDP_HEADER) else { return false };
-    if bytes.get(udp + 4..udp + 6) != Some(&UDP_LEN) {
+    if bytes.get(udp + 4..udp + 6) != Some(&POSITION_UDP_LEN) {
         return false;
     }
     let Some((ports, len, rest)) = ip::declared_udp(bytes, udp..bytes.len()) else {
@@ -109,7 +133,8 @@ fn is_position(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Returns the source address and the start of the sound IP header that ends at `udp`.
-fn ip_header(bytes: &[u8], udp: usize) -> Option<(IpAddr, usize)> {
+/// `is_complete` is whether the end of the datagram has been captured.
+fn ip_header(bytes: &[u8], udp: usize, is_complete: bool) -> Option<(IpAddr, usize)> {
     let v4 = (20..=60).step_by(4).map(|len| (4, len));
     v4.chain([(6, 40)]).find_map(|(version, len)| {
         let start = udp.checked_sub(len)?;
@@ -118,8 +143,9 @@ fn ip_header(bytes: &[u8], udp: usize) -> Option<(IpAddr, usize)> {
         }
         match ip::parse_packet(bytes, start, version) {
             IpPacket::Udp { source, bytes: contents, .. } if contents.start == udp => {
-                ip::parse_datagram(bytes, contents)?;
-                Some((source, start))
+                let is_sound =
+                    !is_complete || ip::parse_datagram(bytes, contents).is_some();
+                is_sound.then_some((source, start))
             }
             _ => None,
         }

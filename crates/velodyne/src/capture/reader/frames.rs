@@ -21,7 +21,7 @@ use crate::{
         },
         reader::{ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason},
     },
-    packet::DATA_BYTES,
+    packet::{self, DATA_BYTES},
 };
 
 /// The maximum number of IP packets in each other.
@@ -153,7 +153,7 @@ impl ItemReader {
         depth: usize,
     ) -> InDatagram {
         let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
-            return InDatagram::Content(impossible_length(frame.frame, bytes, udp));
+            return incomplete_datagram(frame.frame, bytes, udp, header);
         };
         let IpHeader { source, destination, identification, mac } = header;
         let ports = [datagram.source_port, datagram.destination_port];
@@ -191,6 +191,7 @@ impl ItemReader {
                     time: frame.frame.time,
                     identification,
                     bytes: PacketBytes::InItem(datagram.payload),
+                    is_incomplete: false,
                     unknown_layer: None,
                 }));
             }
@@ -261,7 +262,7 @@ impl ItemReader {
             ItemContent::Packet(packet) => {
                 if let PacketBytes::InItem(range) = &packet.bytes {
                     let payload = whole.bytes.get(range.clone()).unwrap_or_default();
-                    packet.bytes = PacketBytes::Reassembled(payload.to_vec());
+                    packet.bytes = PacketBytes::Owned(payload.to_vec());
                 }
             }
             ItemContent::Lost(_) | ItemContent::WrongHeader(_) => {
@@ -281,7 +282,11 @@ impl ItemReader {
         (layer, address, depth): (LayerStart, Option<IpAddr>, usize),
         otherwise: ItemContent,
     ) -> ItemContent {
-        match &locate::packets(bytes)[..] {
+        let mut packets = locate::packets(bytes);
+        if packets.is_empty() && frame.frame.is_truncated() {
+            packets.extend(locate::cut_packet(bytes));
+        }
+        match &packets[..] {
             // Errors of ICMP quote packets, and a stream may be the transfer of a log.
             [packet]
                 if !matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6))
@@ -295,11 +300,18 @@ impl ItemReader {
                 let device = Device { interface: frame.frame.interface, mac, address };
                 let identification =
                     ip.map_or(0, |(_, start)| ip::identification(bytes, start));
+                let sender = Sender { device, port, is_position };
+                if !is_position && payload.len() < DATA_BYTES {
+                    let blocks = bytes.get(payload).unwrap_or_default();
+                    return completed(frame.frame, sender, identification, blocks)
+                        .unwrap_or(otherwise);
+                }
                 ItemContent::Packet(LidarPacket {
-                    sender: Sender { device, port, is_position },
+                    sender,
                     time: frame.frame.time,
                     identification,
                     bytes: PacketBytes::InItem(payload),
+                    is_incomplete: false,
                     unknown_layer: Some(layer.layer),
                 })
             }
@@ -390,6 +402,56 @@ fn incomplete_or(reason: RejectReason, frame: &Frame) -> ItemContent {
         ItemContent::Lost(reason)
     } else {
         ItemContent::Rejected(RejectReason::OtherProtocol)
+    }
+}
+
+/// Returns the packet of `sender` whose first bytes are `blocks`, because its end was not
+/// captured, or `None` if no block is complete.
+fn completed(
+    frame: &Frame,
+    sender: Sender,
+    identification: u32,
+    blocks: &[u8],
+) -> Option<ItemContent> {
+    let bytes = packet::complete(blocks, frame.time)?.to_vec();
+    Some(ItemContent::Packet(LidarPacket {
+        sender,
+        time: frame.time,
+        identification,
+        bytes: PacketBytes::Owned(bytes),
+        is_incomplete: true,
+        unknown_layer: None,
+    }))
+}
+
+/// Classifies the UDP packet at `udp` of `bytes`, which is invalid: its end was not
+/// captured, or its length is impossible.
+fn incomplete_datagram(
+    frame: &Frame,
+    bytes: &[u8],
+    udp: Range<usize>,
+    header: IpHeader,
+) -> InDatagram {
+    let IpHeader { source, identification, mac, .. } = header;
+    let declared = ip::declared_udp(bytes, udp.clone());
+    let start = udp.start + UDP_HEADER;
+    match declared.filter(|_| frame.is_truncated()) {
+        Some((ports, DATA_BYTES, blocks))
+            if payload::may_be_lidar_packet(ports, DATA_BYTES, blocks) =>
+        {
+            let [_, port] = ports;
+            let device = Device { interface: frame.interface, mac, address: source };
+            let sender = Sender { device, port, is_position: false };
+            let completed = completed(frame, sender, identification, blocks);
+            InDatagram::Content(
+                completed.unwrap_or(ItemContent::Lost(RejectReason::Short)),
+            )
+        }
+        Some(([_, port], ..)) if tunnels::is_port(port) => {
+            let layer = Layer::UdpPort(port);
+            InDatagram::Layer(LayerStart { layer, start, mac })
+        }
+        _ => InDatagram::Content(impossible_length(frame, bytes, udp)),
     }
 }
 
