@@ -30,7 +30,7 @@ use crate::{
         hour_counter::HourCounter,
         item::{Declaration, Section},
         packets::{defragment::Reassembler, duplicates::DuplicateFilter},
-        reader::{ItemContent, ItemReader, LidarPacket, RejectReason},
+        reader::{Doubt, ItemContent, ItemReader, LidarPacket, RejectReason},
         resync::Resync,
     },
     lidar::LidarOptions,
@@ -115,6 +115,8 @@ struct ManifestBuilder {
     wrong_headers: WrongHeaders,
     /// The damaged ranges, in the order of the file.
     damage: Vec<Damage>,
+    /// The packets that are read, but doubtful.
+    doubtful: Vec<Damage>,
     parts: Vec<Part>,
     /// The state of the reader at the start of each part.
     starts: Vec<PartStart>,
@@ -143,6 +145,7 @@ impl ManifestBuilder {
             counts: FrameCounts::default(),
             wrong_headers: WrongHeaders::default(),
             damage: Vec::new(),
+            doubtful: Vec::new(),
             parts: Vec::new(),
             starts: Vec::new(),
             last_search: None,
@@ -332,8 +335,12 @@ impl ManifestBuilder {
             return self.counts.count_rejected(RejectReason::OtherDatagram, offset);
         };
         self.counts.count_packet(packet.sender.is_position);
-        if packet.is_incomplete {
-            self.counts.count_incomplete(offset);
+        if let Some(doubt) = packet.doubt {
+            if doubt == Doubt::Incomplete {
+                self.counts.count_incomplete(offset);
+            }
+            let item = offset..offset + item.len() as u64;
+            doubt.damage(item).add_to(&mut self.doubtful);
         }
         if let Some(layer) = packet.unknown_layer {
             self.counts.count_found(layer, offset);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Block, Cursor, DamagedRangeCursor, Manifest, RecordScanner, Result, ScanStep,
-    Selection, Source, Timestamp, TopicId,
+    Block, Cursor, Damage, DamagedRangeCursor, Manifest, RecordScanner, Result,
+    ScanStep, Selection, Source, Timestamp, TopicId,
 };
 
 use crate::{
@@ -33,19 +33,22 @@ struct CursorState {
     damage_cursor: DamagedRangeCursor,
     /// The end of the last damaged range that was reached.
     damage_end: u64,
-    /// A reassembled packet for the next block. Its bytes are not contiguous in the file.
-    reassembled: Option<ReassembledPacket>,
+    /// A packet for the next block that is reassembled or completed. Its bytes are not
+    /// contiguous in the file.
+    owned: Option<OwnedPacket>,
 }
 
 /// The topics for which a packet is selected: that of packets, and that of points.
 type SelectedTopics = [Option<TopicId>; 2];
 
-struct ReassembledPacket {
+struct OwnedPacket {
     topics: SelectedTopics,
     time: Timestamp,
     bytes: Vec<u8>,
-    /// The offset of the frame that completed the packet.
+    /// The offset of its last frame.
     offset: u64,
+    /// What is reported if it is doubtful.
+    damage: Option<Damage>,
 }
 
 impl CaptureCursor {
@@ -94,7 +97,7 @@ impl CaptureCursor {
             file_len,
             damage_cursor,
             damage_end: 0,
-            reassembled: None,
+            owned: None,
         };
         Ok(Self { scanner, state })
     }
@@ -123,12 +126,13 @@ fn replay_fragment(
 impl Cursor for CaptureCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let Self { scanner, state } = self;
-        if let Some(reassembled) = state.reassembled.take() {
-            let len = reassembled.bytes.len();
-            block.reset_decompressed(reassembled.bytes.into(), reassembled.offset);
-            for topic in reassembled.topics.into_iter().flatten() {
-                block.push(topic, reassembled.time, 0..len);
+        if let Some(owned) = state.owned.take() {
+            let len = owned.bytes.len();
+            block.reset_decompressed(owned.bytes.into(), owned.offset);
+            for topic in owned.topics.into_iter().flatten() {
+                block.push(topic, owned.time, 0..len);
             }
+            owned.damage.into_iter().for_each(|damage| block.report(damage));
             return Ok(true);
         }
         let start = scanner.position();
@@ -237,17 +241,19 @@ impl CursorState {
         if topics == [None; 2] {
             return ScanStep::Whole { len };
         }
+        let item = offset..offset + len as u64;
+        let damage = packet.doubt.map(|doubt| doubt.damage(item));
         match packet.bytes {
             PacketBytes::InItem(range) => {
                 let payload_range = scanned_len + range.start..scanned_len + range.end;
                 for topic in topics.into_iter().flatten() {
                     block.push(topic, time, payload_range.clone());
                 }
+                damage.into_iter().for_each(|damage| block.report(damage));
                 ScanStep::Whole { len }
             }
             PacketBytes::Owned(bytes) => {
-                self.reassembled =
-                    Some(ReassembledPacket { topics, time, bytes, offset });
+                self.owned = Some(OwnedPacket { topics, time, bytes, offset, damage });
                 ScanStep::Last { len }
             }
         }

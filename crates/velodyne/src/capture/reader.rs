@@ -5,7 +5,7 @@ mod frames;
 
 use std::{ops::Range, sync::Arc};
 
-use logtool_core::Timestamp;
+use logtool_core::{Damage, DamageKind, Timestamp};
 
 use crate::{
     capture::{
@@ -23,7 +23,7 @@ use crate::{
         },
         reader::frames::FrameInFile,
     },
-    packet::{self, Firings},
+    packet::Firings,
 };
 
 /// The classification of an item.
@@ -56,10 +56,18 @@ pub(crate) struct LidarPacket {
     /// The identification of its IP packet.
     pub(crate) identification: u32,
     pub(crate) bytes: PacketBytes,
-    /// Whether its end was not captured, and is [completed](packet::complete).
-    pub(crate) is_incomplete: bool,
+    pub(crate) doubt: Option<Doubt>,
     /// The unknown layer in which the packet was found, if its headers do not lead to it.
     pub(crate) unknown_layer: Option<Layer>,
+}
+
+/// The reason why a packet is doubtful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// Its end was not captured, and is [completed](crate::packet::complete).
+    Incomplete,
+    /// Its headers are damaged, so that it was counted to a lidar whose packets are similar.
+    Sender,
 }
 
 /// The bytes of a packet.
@@ -119,6 +127,18 @@ impl LidarPacket {
     }
 }
 
+impl Doubt {
+    /// Returns the damage of a doubtful packet in the item at `range` of the file.
+    pub(crate) fn damage(self, range: Range<u64>) -> Damage {
+        let reason = match self {
+            Self::Incomplete => "the end of the packet was not captured",
+            Self::Sender => "the headers of the packet are damaged",
+        };
+        let damage = Damage::new(DamageKind::Doubtful, range);
+        damage.with_records(1, None).with_reason(reason)
+    }
+}
+
 /// Reads items in order.
 #[derive(Clone, Debug)]
 pub(crate) struct ItemReader {
@@ -164,7 +184,11 @@ impl ItemReader {
                 let in_file = FrameInFile { frame: &frame, range };
                 let mut content = self.classify_frame(&in_file, captured);
                 if let ItemContent::Packet(packet) = &mut content {
-                    packet.sender = self.corrections.sender(packet.sender);
+                    let sender = self.corrections.sender(packet.sender);
+                    if sender != packet.sender {
+                        packet.sender = sender;
+                        packet.doubt = packet.doubt.or(Some(Doubt::Sender));
+                    }
                     if let PacketBytes::InItem(range) = &mut packet.bytes {
                         *range = start + range.start..start + range.end;
                     }
@@ -209,7 +233,7 @@ impl ItemReader {
             time,
             identification: 0,
             bytes: PacketBytes::InItem(0..bytes.len()),
-            is_incomplete: false,
+            doubt: None,
             unknown_layer: None,
         })
     }

@@ -69,6 +69,9 @@ impl ManifestBuilder {
             .filter(|time| !time.is_empty())
             .reduce(|range: TimeRange, next| range.cover(&next));
         let senders = stats.iter().map(|stats| stats.sender).collect();
+        let mut damage = self.damage.clone();
+        damage.append(&mut self.doubtful);
+        damage.sort_by_key(|damage| damage.bytes.start);
         let mut manifest = Manifest {
             format: topics::FORMAT_NAME.into(),
             bytes: self.file_len,
@@ -81,7 +84,7 @@ impl ManifestBuilder {
             clock: logtool_core::Clock { zero, to_unix },
             time,
             metadata,
-            damage: self.damage.clone(),
+            damage,
             remarks: anomalies.iter().map(|anomaly| anomaly.text.clone()).collect(),
             format_state: String::new(),
         };
@@ -185,14 +188,17 @@ impl ManifestBuilder {
             let is_incomplete = probe.is_incomplete();
             let lidar = probe.finish(options);
             if lidar.is_none() && (is_incomplete || product_id.is_some()) {
-                let records = stats.records;
+                let packets = match stats.records {
+                    1 => "1 data packet".to_owned(),
+                    records => format!("{records} data packets"),
+                };
                 let reason = match product_id {
-                    Some(id) => format!(
-                        "the product ID {id:#04x} of {records} data packets is unknown"
-                    ),
-                    None => format!(
-                        "the product ID at the end of {records} data packets is missing"
-                    ),
+                    Some(id) => {
+                        format!("the product ID {id:#04x} of {packets} is unknown")
+                    }
+                    None => {
+                        format!("the product ID at the end of {packets} is missing")
+                    }
                 };
                 let text = format!(
                     "{reason}: they are not decoded to points, unless their model is set"

@@ -19,7 +19,9 @@ use crate::{
             payload::{self, POSITION_BYTES, Payload},
             sender::{Device, Sender},
         },
-        reader::{ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason},
+        reader::{
+            Doubt, ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason,
+        },
     },
     packet::{self, DATA_BYTES},
 };
@@ -191,7 +193,7 @@ impl ItemReader {
                     time: frame.frame.time,
                     identification,
                     bytes: PacketBytes::InItem(datagram.payload),
-                    is_incomplete: false,
+                    doubt: None,
                     unknown_layer: None,
                 }));
             }
@@ -311,7 +313,7 @@ impl ItemReader {
                     time: frame.frame.time,
                     identification,
                     bytes: PacketBytes::InItem(payload),
-                    is_incomplete: false,
+                    doubt: None,
                     unknown_layer: Some(layer.layer),
                 })
             }
@@ -419,7 +421,7 @@ fn completed(
         time: frame.time,
         identification,
         bytes: PacketBytes::Owned(bytes),
-        is_incomplete: true,
+        doubt: Some(Doubt::Incomplete),
         unknown_layer: None,
     }))
 }
