@@ -71,6 +71,8 @@ mod late_point_fields;
 mod lidar_clocks;
 #[path = "process/lidar_copies.rs"]
 mod lidar_copies;
+#[path = "process/lidar_frames.rs"]
+mod lidar_frames;
 #[path = "process/lidar_ros.rs"]
 mod lidar_ros;
 #[path = "process/lidars.rs"]

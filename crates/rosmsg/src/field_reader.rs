@@ -14,8 +14,11 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// The encoding of messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Encoding {
     /// The encoding of ROS 1: `ros1`.
     Ros1,

@@ -40,6 +40,7 @@ pub use crate::{
     message_writer::MessageWriter,
     metadata::{ConnectionMetadata, TopicMetadata},
     names::type_name,
+    sensor::packets::FrameIdReader,
     transcode::{CdrRemainder, Transcoder},
 };
 

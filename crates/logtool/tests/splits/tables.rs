@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Cursor,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +13,8 @@ use logtool::{
     formats::Compression,
     output::LogOutput,
 };
-use logtool_core::{TopicOrigin, conformance};
+use logtool_core::{Timestamp, TopicOrigin, conformance};
+use logtool_rosbag::{ConnectionHeader, Writer, WriterOptions};
 
 use crate::{MAX_SPLIT_BYTES, Rows, SelectedData, TARGETS, testdata};
 
@@ -128,6 +130,65 @@ fn splits_of_points_of_packets_in_bags_and_mcap_files_are_their_tables() {
         assert!(has_points, "{name}");
         check_all(&log);
     }
+}
+
+/// A bag with messages of a topic from two lidars, which differ in their frame ids. Chunks have one
+/// message each. The last message has the frame id of neither.
+fn bag_of_two_lidars() -> Vec<u8> {
+    let header = ConnectionHeader::new(
+        "/velodyne",
+        "velodyne_msgs/VelodyneScan",
+        "Header header\nVelodynePacket[] packets\n================\nMSG: std_msgs/Header\n\
+         uint32 seq\ntime stamp\nstring frame_id\n================\n\
+         MSG: velodyne_msgs/VelodynePacket\ntime stamp\nuint8[1206] data\n",
+    );
+    let options = WriterOptions::default().with_chunk_bytes(1);
+    let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let lidar = bag.connect(&header).unwrap();
+    let frame_ids = (0..30_u32).map(|i| if i % 2 == 0 { "front" } else { "rear" });
+    for (index, frame_id) in (0..).zip(frame_ids.chain(["tear"])) {
+        let stamp = [1_000_u32, index * 20_000_000].map(u32::to_le_bytes).concat();
+        let mut message = [&[0; 4][..], &stamp].concat();
+        message.extend((frame_id.len() as u32).to_le_bytes());
+        message.extend(frame_id.as_bytes());
+        message.extend(2_u32.to_le_bytes());
+        for packet in 0..2_u16 {
+            message.extend(&stamp);
+            for block in 0..12 {
+                let azimuth = (index as u16 * 24 + packet * 12 + block) * 200 % 36_000;
+                message.extend([0xff, 0xee]);
+                message.extend(azimuth.to_le_bytes());
+                message.extend([0xe8, 3, 9].repeat(32)); // 2 m, intensity 9
+            }
+            message.extend((index * 20_000).to_le_bytes());
+            message.extend([0x37, 0x22]);
+        }
+        let nanos = 1_000_000_000_000 + i64::from(index) * 20_000_000;
+        bag.write(lidar, Timestamp::from_nanos(nanos), &message).unwrap();
+    }
+    bag.finish().unwrap().into_inner()
+}
+
+#[test]
+fn splits_of_lidars_that_share_a_topic_are_their_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.bag");
+    fs::write(&path, bag_of_two_lidars()).unwrap();
+    let log = logtool::open(&path).unwrap();
+    for label in ["/velodyne/packets", "/velodyne/packets.1"] {
+        let rows = Rows::read(&SelectedData::default().table(&log, label));
+        assert_eq!(rows.concat().num_rows(), 15 * 2, "{label}");
+        assert!(!rows.damaged_bytes().is_empty(), "{label}");
+    }
+    check_all(&path);
+    let times = Some((100_000_000, 300_000_000));
+    check(&path, &SelectedData { times, ..SelectedData::default() });
+    let output = folder.path().join("two.mcap");
+    let destination = Destination::File(output.clone());
+    Convert::new(&path, destination, ConvertRequest::new(OutputFormat::Mcap))
+        .run(&Session::new())
+        .unwrap();
+    check_all(&output);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::{
     sensor::{
         cloud, cloud2,
         json::JsonCloud,
-        packets::{PACKET_LEN, ScanLayout},
+        packets::{FrameIdReader, PACKET_LEN, ScanLayout},
         scan,
     },
 };
@@ -115,6 +115,13 @@ impl Derivation {
             None => return None,
         };
         Some(Self { kind, encoding: Encoding::Cdr })
+    }
+
+    /// Returns a reader of the frame ids of the messages, if these contain packets of lidars and
+    /// have a frame id.
+    pub fn frame_id_reader(&self) -> Option<FrameIdReader> {
+        let DerivedKind::Packets(layout) = &self.kind else { return None };
+        layout.frame_id_reader(self.encoding)
     }
 
     /// Returns the suffix of the name of the derived topic.

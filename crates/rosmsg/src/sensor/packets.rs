@@ -13,6 +13,7 @@
 use std::{ops::Range, sync::Arc};
 
 use logtool_core::{Layout, LayoutField, LayoutKind};
+use serde::{Deserialize, Serialize};
 
 use crate::field_reader::{Encoding, FieldReader};
 
@@ -32,10 +33,21 @@ pub(crate) struct ScanLayout {
     before: Arc<[Step]>,
     /// The fields of a packet.
     packet: Arc<[Step]>,
+    /// The number of fields before the frame id, which is one of those before the packets.
+    before_frame_id: Option<usize>,
+}
+
+/// Reads the frame id of messages with packets: the name of the coordinate frame of the lidar that
+/// sent them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameIdReader {
+    encoding: Encoding,
+    /// The fields before the frame id.
+    before: Vec<Step>,
 }
 
 /// A field, or fields, of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
     /// Numbers of this size, which occupy this number of bytes.
     Numbers {
@@ -66,14 +78,25 @@ pub(crate) struct ScanPacket {
 impl ScanLayout {
     /// Returns the layout of messages of this type, or `None` if they have no packets.
     pub(crate) fn new(message: &Layout) -> Option<Self> {
-        let mut before = Vec::new();
+        let (mut before, mut before_frame_id) = (Vec::new(), None);
         for field in &message.fields {
             if let Some(packet) = packet_steps(field) {
-                return Some(Self { before: before.into(), packet: packet.into() });
+                let (before, packet) = (before.into(), packet.into());
+                return Some(Self { before, packet, before_frame_id });
+            }
+            if before_frame_id.is_none() {
+                let steps = steps_before_frame_id(field);
+                before_frame_id = steps.map(|steps| before.len() + steps);
             }
             add_steps(field, &mut before)?;
         }
         None
+    }
+
+    /// Returns a reader of the frame id, or `None` if the messages have none before the packets.
+    pub(crate) fn frame_id_reader(&self, encoding: Encoding) -> Option<FrameIdReader> {
+        let before = self.before.get(..self.before_frame_id?)?.to_vec();
+        Some(FrameIdReader { encoding, before })
     }
 
     /// Returns the packets in `payload`, or `None` if it is not a message of this type.
@@ -100,6 +123,17 @@ impl ScanLayout {
             Some(ScanPacket { stamp, bytes: bytes? })
         });
         packets.collect()
+    }
+}
+
+impl FrameIdReader {
+    /// Returns the frame id in the message `payload`, or `None` if it is not a message of the type.
+    pub fn frame_id<'b>(&self, payload: &'b [u8]) -> Option<&'b [u8]> {
+        let mut reader = FieldReader::new(payload, self.encoding)?;
+        for step in &self.before {
+            step.read(&mut reader)?;
+        }
+        reader.text()
     }
 }
 
@@ -140,6 +174,25 @@ fn packet_steps(field: &LayoutField) -> Option<Vec<Step>> {
         }
     }
     steps.contains(&Step::Packet).then_some(steps)
+}
+
+/// Returns the number of steps in `field` before the frame id, if `field` is the frame id, or the
+/// header that contains it.
+fn steps_before_frame_id(field: &LayoutField) -> Option<usize> {
+    let is_frame_id = |field: &LayoutField| {
+        let is_text = matches!(field.kind, LayoutKind::Text) && field.count.is_none();
+        is_text && field.name == "frame_id"
+    };
+    if is_frame_id(field) {
+        return Some(0);
+    }
+    let LayoutKind::Nested(header) = &field.kind else { return None };
+    let position = header.fields.iter().position(is_frame_id)?;
+    let mut steps = Vec::new();
+    for field in &header.fields[..position] {
+        add_steps(field, &mut steps)?;
+    }
+    field.count.is_none().then_some(steps.len())
 }
 
 /// Adds the steps of `field` to `steps`. Returns `None` if the field has a kind that is not

@@ -106,7 +106,12 @@ pub(crate) fn open(
     let mut lidar = request.lidar.clone();
     // The records of a new log have UTC times, whatever clock selects them.
     lidar.utc = true;
-    let opened = open::open_to_copy(input, session, &lidar)?;
+    let opened = match request.format {
+        OutputFormat::Pcap | OutputFormat::Vel => {
+            open::open_to_copy_packets(input, session, &lidar)?
+        }
+        _ => open::open_to_copy(input, session, &lidar)?,
+    };
     Ok((opened.input, opened.log.into()))
 }
 

@@ -2,27 +2,36 @@
 //!
 //! The crates of these formats and of lidars do not depend on each other. This module gives a topic
 //! of packets an additional topic of points: `/velodyne_packets/points` for
-//! `/velodyne_packets/packets`.
+//! `/velodyne_packets/packets`. If the first messages of a topic have several frame ids, they are
+//! those of several lidars: each has a topic of packets and a topic of points. A message with a frame
+//! id that no lidar has is reported as damage when it is read.
+
+mod frames;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
-    Block, Columns, Cursor, Decoder, Excerpt, Findings, Log, Manifest, Part, Record,
-    Selection, Source, TimeMargin, TimeRange, Timestamp, TopicContent, TopicId,
-    TopicSet, Value,
+    Block, Columns, Cursor, Damage, DamageKind, Decoder, Excerpt, Findings, Log,
+    Manifest, Part, Record, Selection, Source, TimeMargin, TimeRange, Timestamp, Topic,
+    TopicId, TopicSet, Value,
 };
 use logtool_velodyne::{
-    lidar::{Lidar, LidarOptions, Probe, ScanCache, record_as_packet},
+    lidar::{Lidar, LidarOptions, ScanCache, record_as_packet},
     points::ScanIndex,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::{
+    error::Result,
+    source::input::lidar_packets::frames::{PACKETS_SUFFIX, ProbedTopic, ScanTopic},
+};
 
 /// A bag with the points of its lidars.
 struct LidarBag {
     bag: Box<dyn Log>,
     manifest: Manifest,
+    /// The topics whose messages have frame ids.
+    scan_topics: Arc<[ScanTopic]>,
     lidars: Arc<[LidarTopic]>,
     /// The scans of each lidar.
     scans: Vec<ScanCache>,
@@ -42,63 +51,57 @@ struct LidarTopic {
 struct ExcerptState {
     /// The private state of the bag.
     bag_state: String,
+    scan_topics: Vec<ScanTopic>,
     lidars: Vec<(LidarTopic, ScanIndex)>,
 }
 
-/// If a packet has no stamp, it is at most this many nanoseconds earlier than its message: the
-/// slowest rotation takes a fifth of a second.
+/// The maximum difference in nanoseconds between the time of a packet and that of its message. A
+/// packet without a stamp is earlier by less than a rotation, and the slowest rotation takes a fifth
+/// of a second.
 const MAX_DELAY_NANOS: i64 = 1_000_000_000;
 
-/// The number of bytes that are read at once to detect the lidars.
-const PROBE_BYTES: u64 = 8 << 20;
+/// The metadata key of the frame id of a lidar.
+const FRAME_ID: &str = "frame_id";
 
 /// Adds the points of lidars to `bag`, if their packets or `options` identify the model.
 pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn Log>> {
-    let mut packet_topics = Vec::new();
-    for (packets, topic) in bag.manifest().topics() {
-        if topic.content != TopicContent::LidarPackets {
-            continue;
-        }
-        let Some(name) = topic.name.strip_suffix("/packets") else { continue };
-        if let Some(mut lidar) = probe(&*bag, packets)?.finish(options) {
-            lidar.compare_clocks(Some(0));
-            if options.utc {
-                lidar.use_own_clock(0, false, options.clock);
-            }
-            if let Some(field) =
-                lidar.late_blanking(&*bag, packets, record_as_packet)?
-            {
-                lidar.set_blanked(field, options.keep_scan_start);
-            }
-            packet_topics.push((packets, topic, name, lidar));
-        }
-    }
-    if packet_topics.is_empty() {
+    let mut topics = ProbedTopic::find_all(&*bag)?;
+    topics.iter_mut().for_each(|topic| topic.identify(options));
+    topics.retain(|topic| {
+        let mut lidars = topic.lidars.iter();
+        topic.lidars.len() > 1 || lidars.any(|found| found.lidar.is_some())
+    });
+    if topics.is_empty() {
         return Ok(bag); // avoids a copy of the manifest, which may have a million parts
     }
-    let mut manifest = bag.manifest().clone();
+    let (mut log, identified) = LidarBag::new(bag, topics);
     let mut lidars = Vec::new();
-    for (packets, topic, name, lidar) in packet_topics {
-        let points = TopicId(manifest.topics.len() as u32);
-        let mut points_topic = lidar.topic(topic);
-        points_topic.name = format!("{name}/points");
-        let named =
-            manifest.topics.iter().filter(|other| other.name == points_topic.name);
-        points_topic.instance =
-            named.map(|other| other.instance + 1).max().unwrap_or(0);
-        let label = points_topic.label().into_owned();
-        let remarks = lidar.warnings().map(|remark| format!("{label}: {remark}"));
-        manifest.remarks.extend(remarks);
-        manifest.topics.push(points_topic);
-        for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
-            part.topics.insert(points);
+    for (packets, mut lidar) in identified {
+        lidar.compare_clocks(Some(0));
+        if options.utc {
+            lidar.use_own_clock(0, false, options.clock);
+        }
+        if let Some(field) = lidar.late_blanking(&log, packets, record_as_packet)? {
+            lidar.set_blanked(field, options.keep_scan_start);
+        }
+        lidars.push(log.add_point_topic(packets, lidar));
+    }
+    let points = lidars.iter().map(|lidar| lidar.points).collect();
+    for part in &mut log.manifest.parts {
+        if part.topics.overlaps(&points) {
             part.time.start = part.time.start.shifted_by(-MAX_DELAY_NANOS);
         }
-        manifest.time_margins.insert(points, lidar.time_margin());
-        lidars.push(LidarTopic { packets, points, lidar });
     }
-    let scans = lidars.iter().map(|_| ScanCache::default()).collect();
-    Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
+    log.scans = lidars.iter().map(|_| ScanCache::default()).collect();
+    log.lidars = lidars.into();
+    Ok(Box::new(log))
+}
+
+/// Divides the packets of `bag` between the lidars that the frame ids identify.
+pub fn with_packets(bag: Box<dyn Log>) -> Result<Box<dyn Log>> {
+    let mut topics = ProbedTopic::find_all(&*bag)?;
+    topics.retain(|topic| topic.messages.is_some());
+    Ok(if topics.is_empty() { bag } else { Box::new(LidarBag::new(bag, topics).0) })
 }
 
 /// Opens an excerpt of the manifest of a bag with `open_bag`, and adds the points of its
@@ -109,7 +112,7 @@ pub(crate) fn open_excerpt(
 ) -> Result<Box<dyn Log>> {
     let state: logtool_core::Result<ExcerptState> =
         excerpt.decode_state(&excerpt.format);
-    let Ok(ExcerptState { bag_state, lidars }) = state else {
+    let Ok(ExcerptState { bag_state, scan_topics, lidars }) = state else {
         return open_bag(excerpt);
     };
     let manifest = Manifest::clone(&excerpt);
@@ -117,25 +120,141 @@ pub(crate) fn open_excerpt(
     let manifest = bag.manifest().clone();
     let (lidars, scans): (Vec<_>, Vec<_>) = lidars.into_iter().unzip();
     let scans = scans.into_iter().map(ScanCache::from).collect();
-    Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
+    let (scan_topics, lidars) = (scan_topics.into(), lidars.into());
+    Ok(Box::new(LidarBag { bag, manifest, scan_topics, lidars, scans }))
 }
 
-/// Inspects the first packets of `topic`.
-fn probe(bag: &dyn Log, topic: TopicId) -> Result<Probe> {
-    let (mut probe, mut block) = (Probe::default(), Block::default());
-    let topics = [topic].into_iter().collect();
-    let selection = Selection { topics, ..Selection::default() };
-    for part in bag.manifest().plan(&selection, PROBE_BYTES) {
-        let mut cursor = bag.read(&part, &selection)?;
-        while !probe.is_enough() && cursor.fill(&mut block)? {
-            block.iter().for_each(|record| probe.add(record.payload, record.time));
+impl LidarBag {
+    /// Creates a log with the topics of packets of all lidars in `topics`, but without points.
+    /// Returns it together with the identified lidars, and the topics of their packets.
+    fn new(
+        bag: Box<dyn Log>,
+        topics: Vec<ProbedTopic>,
+    ) -> (Self, Vec<(TopicId, Lidar)>) {
+        let manifest = bag.manifest().clone();
+        let (scan_topics, lidars) = (Arc::from([]), Arc::from([]));
+        let mut log = Self { bag, manifest, scan_topics, lidars, scans: Vec::new() };
+        let (mut scan_topics, mut identified) = (Vec::new(), Vec::new());
+        for ProbedTopic { packets, messages, lidars, damaged_frame_ids } in topics {
+            let (frame_ids, lidars): (Vec<_>, Vec<_>) =
+                lidars.into_iter().map(|found| (found.frame_id, found.lidar)).unzip();
+            let ids = log.add_packet_topics(packets, &frame_ids, &damaged_frame_ids);
+            let topics_of_lidars = ids.iter().copied().zip(lidars);
+            identified.extend(topics_of_lidars.filter_map(|(id, of)| Some((id, of?))));
+            let lidars = frame_ids.into_iter().zip(ids).collect();
+            let scan_topic = |messages| ScanTopic { messages, packets, lidars };
+            scan_topics.extend(messages.map(scan_topic));
         }
-        bag.source().release(part.bytes);
-        if probe.is_enough() {
-            break;
+        log.scan_topics = scan_topics.into();
+        (log, identified)
+    }
+
+    /// Adds a topic of packets for each of the `frame_ids` after the first one, whose packets are in
+    /// the topic `packets` of the bag. Returns all of these topics.
+    fn add_packet_topics(
+        &mut self,
+        packets: TopicId,
+        frame_ids: &[String],
+        damaged_frame_ids: &[String],
+    ) -> Vec<TopicId> {
+        let manifest = &mut self.manifest;
+        let bag_topic = manifest.topics[packets.index()].clone();
+        for frame_id in damaged_frame_ids {
+            manifest.remarks.push(format!(
+                "{}: one message has the frame id {frame_id:?}, and no other: it is damaged, and \
+                 its packets are not read",
+                bag_topic.name
+            ));
+        }
+        let mut ids = vec![packets];
+        if frame_ids.len() == 1 {
+            return ids;
+        }
+        manifest.remarks.push(format!(
+            "{}: the messages have {} frame ids, so they are those of as many lidars",
+            bag_topic.name,
+            frame_ids.len()
+        ));
+        for _ in frame_ids.iter().skip(1) {
+            let instance = next_instance(manifest, &bag_topic.name);
+            let topic = Topic { instance, ..bag_topic.clone() };
+            ids.push(add_topic(manifest, topic, packets));
+        }
+        for (id, frame_id) in ids.iter().zip(frame_ids) {
+            let metadata = &mut manifest.topics[id.index()].metadata;
+            metadata.insert(FRAME_ID.to_owned(), frame_id.clone());
+        }
+        ids
+    }
+
+    /// Adds the topic of the points of `lidar`.
+    fn add_point_topic(&mut self, packets: TopicId, lidar: Lidar) -> LidarTopic {
+        let manifest = &mut self.manifest;
+        let packets_topic = &manifest.topics[packets.index()];
+        let mut topic = lidar.topic(packets_topic);
+        let name = packets_topic.name.strip_suffix(PACKETS_SUFFIX).unwrap_or_default();
+        topic.name = format!("{name}/points");
+        topic.instance = next_instance(manifest, &topic.name);
+        let label = topic.label().into_owned();
+        let remarks = lidar.warnings().map(|remark| format!("{label}: {remark}"));
+        manifest.remarks.extend(remarks);
+        let points = add_topic(manifest, topic, packets);
+        manifest.time_margins.insert(points, lidar.time_margin());
+        LidarTopic { packets, points, lidar }
+    }
+
+    /// Returns the topics of the bag whose records are read for the topics `selected`.
+    fn read_topics(&self, selected: &TopicSet) -> TopicSet {
+        let bag_topics = self.bag.manifest().topics().map(|(id, _)| id);
+        let bag_topic_count = self.bag.manifest().topics.len();
+        let mut topics: TopicSet =
+            bag_topics.filter(|id| selected.contains(*id)).collect();
+        for lidar in self.lidars.iter().filter(|l| selected.contains(l.points)) {
+            if lidar.packets.index() < bag_topic_count {
+                topics.insert(lidar.packets);
+            }
+        }
+        for scan_topic in self.selected_scan_topics(selected) {
+            topics.insert(scan_topic.packets);
+            topics.insert(scan_topic.messages.topic);
+        }
+        topics
+    }
+
+    /// Returns the topics of messages whose packets or points are `selected`.
+    fn selected_scan_topics(
+        &self,
+        selected: &TopicSet,
+    ) -> impl Iterator<Item = &ScanTopic> {
+        let has_selected_points = move |packets: TopicId| {
+            let mut lidars = self.lidars.iter().filter(|l| l.packets == packets);
+            lidars.any(|lidar| selected.contains(lidar.points))
+        };
+        let is_selected =
+            move |id: TopicId| selected.contains(id) || has_selected_points(id);
+        let scan_topics = self.scan_topics.iter();
+        scan_topics.filter(move |scan_topic| {
+            scan_topic.lidars.iter().any(|(_, packets)| is_selected(*packets))
+        })
+    }
+}
+
+/// Adds a topic of lidar data to `manifest`. It is in all parts with the topic `packets`.
+fn add_topic(manifest: &mut Manifest, topic: Topic, packets: TopicId) -> TopicId {
+    let id = TopicId(manifest.topics.len() as u32);
+    manifest.topics.push(topic);
+    for part in &mut manifest.parts {
+        if part.topics.contains(packets) {
+            part.topics.insert(id);
         }
     }
-    Ok(probe)
+    id
+}
+
+/// Returns the instance of a further topic called `name`.
+fn next_instance(manifest: &Manifest, name: &str) -> u32 {
+    let named = manifest.topics.iter().filter(|topic| topic.name == name);
+    named.map(|topic| topic.instance + 1).max().unwrap_or(0)
 }
 
 impl Log for LidarBag {
@@ -149,14 +268,10 @@ impl Log for LidarBag {
         selection: &Selection,
     ) -> logtool_core::Result<Box<dyn Cursor>> {
         let selected = &selection.topics;
-        if !self.lidars.iter().any(|sender| selected.contains(sender.points)) {
+        if !self.lidars.iter().any(|lidar| selected.contains(lidar.points))
+            && self.selected_scan_topics(selected).next().is_none()
+        {
             return self.bag.read(part, selection);
-        }
-        let bag_topics = self.bag.manifest().topics().map(|(id, _)| id);
-        let mut topics: TopicSet =
-            bag_topics.filter(|id| selected.contains(*id)).collect();
-        for sender in self.lidars.iter().filter(|s| selected.contains(s.points)) {
-            topics.insert(sender.packets);
         }
         let margin = self.manifest.time_margins.values().fold(
             TimeMargin::default(),
@@ -165,12 +280,19 @@ impl Log for LidarBag {
                 after: total.after.max(next.after),
             },
         );
-        let before = margin.before.saturating_add(MAX_DELAY_NANOS.unsigned_abs());
-        let time = TimeMargin { before, ..margin }.extend(selection.time);
+        // A packet can be earlier or later than its message, which has the frame id.
+        let max_delay = MAX_DELAY_NANOS.unsigned_abs();
+        let margin = TimeMargin {
+            before: margin.before.saturating_add(max_delay),
+            after: margin.after.saturating_add(max_delay),
+        };
+        let topics = self.read_topics(selected);
+        let time = margin.extend(selection.time);
         Ok(Box::new(LidarCursor {
             cursor: self.bag.read(part, &Selection { topics, time })?,
             block: Block::default(),
             selection: selection.clone(),
+            scan_topics: self.scan_topics.clone(),
             lidars: self.lidars.clone(),
         }))
     }
@@ -183,7 +305,11 @@ impl Log for LidarBag {
         let mut lidars = self.lidars.iter().zip(&self.scans);
         let Some((sender, scans)) = lidars.find(|(sender, _)| sender.points == topic)
         else {
-            return self.bag.decoder(topic, columns);
+            // All topics of packets have the same decoder.
+            let mut scan_topics = self.scan_topics.iter();
+            let scan_topic = scan_topics.find(|t| t.has_packets(topic));
+            let bag_topic = scan_topic.map_or(topic, |scan_topic| scan_topic.packets);
+            return self.bag.decoder(bag_topic, columns);
         };
         let (lidar, time) = (&sender.lidar, columns.time);
         let scans = scans.get(self, topic, lidar, time, record_as_packet)?;
@@ -195,14 +321,10 @@ impl Log for LidarBag {
         selection: &Selection,
         parts: &[Part],
     ) -> logtool_core::Result<Excerpt> {
-        let (mut bag_topics, mut lidars) = (TopicSet::EMPTY, Vec::new());
-        let bag_topic_count = self.bag.manifest().topics.len();
-        let ids = selection.topics.ids(self.manifest.topics.len());
-        ids.filter(|id| id.index() < bag_topic_count)
-            .for_each(|id| bag_topics.insert(id));
+        let selected = &selection.topics;
+        let mut lidars = Vec::new();
         for (sender, scans) in self.lidars.iter().zip(&self.scans) {
-            if selection.topics.contains(sender.points) {
-                bag_topics.insert(sender.packets);
+            if selected.contains(sender.points) {
                 let (selected_parts, lidar) = ((selection.time, parts), &sender.lidar);
                 let scans = scans.excerpt(
                     self,
@@ -214,31 +336,41 @@ impl Log for LidarBag {
                 lidars.push((sender, scans));
             }
         }
-        let bag_selection = Selection { topics: bag_topics, time: selection.time };
-        let bag = self.bag.excerpt(&bag_selection, parts)?;
-        if lidars.is_empty() {
+        let topics = self.read_topics(selected);
+        let bag =
+            self.bag.excerpt(&Selection { topics, time: selection.time }, parts)?;
+        let scan_topics: Vec<_> = self.selected_scan_topics(selected).collect();
+        if lidars.is_empty() && scan_topics.is_empty() {
             return Ok(bag);
         }
+        let bag_topic_count = self.bag.manifest().topics.len();
         let points = lidars.iter().map(|(sender, _)| sender.points);
-        let included: TopicSet =
-            bag.topics.ids(bag_topic_count).chain(points).collect();
+        let packets = scan_topics.iter().flat_map(|topic| &topic.lidars);
+        let included: TopicSet = bag
+            .topics
+            .ids(bag_topic_count)
+            .chain(points)
+            .chain(packets.map(|(_, packets)| *packets))
+            .collect();
         let number = |id: TopicId| included.position(id).unwrap_or(TopicId::OMITTED);
         let lidars =
             lidars.into_iter().map(|(LidarTopic { packets, points, lidar }, scans)| {
                 let (packets, points) = (number(*packets), number(*points));
                 (LidarTopic { packets, points, lidar: lidar.clone() }, scans)
             });
+        let scan_topics = scan_topics.into_iter().map(|topic| topic.renumbered(number));
         let format_state = Manifest::encode_state(&ExcerptState {
             bag_state: bag.manifest.format_state,
+            scan_topics: scan_topics.collect(),
             lidars: lidars.collect(),
         })?;
-        let points_excerpt = self.manifest.excerpt(&selection.topics, included, parts);
-        let Manifest { parts, topics, time_margins, .. } = points_excerpt.manifest;
-        let points = topics.into_iter().skip(bag.manifest.topics.len());
-        let topics = bag.manifest.topics.into_iter().chain(points).collect();
+        let excerpt = self.manifest.excerpt(selected, included, parts);
+        let Manifest { parts, topics, time_margins, .. } = excerpt.manifest;
+        let lidar_topics = topics.into_iter().skip(bag.manifest.topics.len());
+        let topics = bag.manifest.topics.into_iter().chain(lidar_topics).collect();
         let manifest =
             Manifest { topics, parts, time_margins, format_state, ..bag.manifest };
-        Ok(Excerpt { manifest, topics: points_excerpt.topics })
+        Ok(Excerpt { manifest, topics: excerpt.topics })
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -272,11 +404,13 @@ impl Log for LidarBag {
     }
 }
 
-/// Reads the bag, and adds records of points for those of packets.
+/// Reads the bag, divides the packets between the lidars, and adds records of points for those of
+/// packets.
 struct LidarCursor {
     cursor: Box<dyn Cursor>,
     block: Block,
     selection: Selection,
+    scan_topics: Arc<[ScanTopic]>,
     lidars: Arc<[LidarTopic]>,
 }
 
@@ -288,20 +422,76 @@ impl Cursor for LidarCursor {
         reset_to(block, &self.block);
         self.block.damage().iter().for_each(|damage| block.report(damage.clone()));
         let records: Vec<Record<'_>> = self.block.iter().collect();
+        // The packets of a message are the records before it.
+        let ends_message = |record: &Record<'_>| self.scan_topic(record).is_some();
+        for records in records.split_inclusive(ends_message) {
+            self.add_message(block, records);
+        }
+        Ok(true)
+    }
+}
+
+impl LidarCursor {
+    /// Returns the topic of scans that contains `record`, if it is a message with packets.
+    fn scan_topic(&self, record: &Record<'_>) -> Option<&ScanTopic> {
+        self.scan_topics.iter().find(|topic| topic.messages.topic == record.topic)
+    }
+
+    /// Adds a message, and the records before it, to `block`.
+    fn add_message(&self, block: &mut Block, records: &[Record<'_>]) {
+        let scan_topic = records.last().and_then(|message| self.scan_topic(message));
+        let Some((scan_topic, (message, others))) =
+            scan_topic.zip(records.split_last())
+        else {
+            return self.add_records(block, records, None);
+        };
+        let is_packet = |record: &Record<'_>| record.topic == scan_topic.packets;
+        let packets: Vec<_> = others.iter().copied().filter(is_packet).collect();
+        let frame_id = scan_topic.messages.frame_id(message, &packets);
+        // A damaged message is reported by the decoder of the first lidar.
+        let lidar_packets =
+            frame_id.as_ref().map_or(Some(scan_topic.packets), |frame_id| {
+                scan_topic.packets_of(frame_id)
+            });
+        self.add_records(block, records, Some((scan_topic.packets, lidar_packets)));
+        let is_selected =
+            |packet: &&Record<'_>| self.selection.time.contains(packet.time);
+        let lost = packets.iter().filter(is_selected).count() as u64;
+        if let (None, Some(frame_id), 1..) = (lidar_packets, frame_id, lost) {
+            let bytes = message.offset..message.offset + message.payload.len() as u64;
+            let reason = format!("none of the lidars has the frame id {frame_id:?}");
+            let lost =
+                Damage::new(DamageKind::UnknownTopic, bytes).with_records(lost, None);
+            block.report(lost.with_reason(reason));
+        }
+    }
+
+    /// Adds the selected `records`, and those of their points, to `block`. `packets` is the topic of
+    /// packets in the bag and the topic that replaces it, or `None` if they belong to no lidar.
+    fn add_records(
+        &self,
+        block: &mut Block,
+        records: &[Record<'_>],
+        packets: Option<(TopicId, Option<TopicId>)>,
+    ) {
         let start = |record: &Record<'_>| place(&self.block, record.payload);
         let same_message = |a: &Record<'_>, b: &Record<'_>| {
             (a.topic, a.stream, a.time) == (b.topic, b.stream, b.time)
         };
         for message_records in records.chunk_by(same_message) {
-            let sender = self
-                .lidars
-                .iter()
-                .find(|s| message_records.iter().all(|r| r.topic == s.packets));
+            let topic = match (message_records.first(), packets) {
+                (Some(first), Some((of_bag, of_lidar))) if first.topic == of_bag => {
+                    of_lidar
+                }
+                (first, _) => first.map(|first| first.topic),
+            };
+            let Some(topic) = topic else { continue };
+            let sender = self.lidars.iter().find(|sender| sender.packets == topic);
             let early =
                 sender.map(|sender| before_last(message_records, &sender.lidar));
             for (index, record) in message_records.iter().enumerate() {
                 let range = start(record)..start(record) + record.payload.len();
-                let Record { topic, stream, time, .. } = *record;
+                let Record { stream, time, .. } = *record;
                 if self.selection.contains(topic, time) {
                     block.push_from_stream(topic, stream, time, range.clone());
                 }
@@ -317,7 +507,6 @@ impl Cursor for LidarCursor {
                 }
             }
         }
-        Ok(true)
     }
 }
 

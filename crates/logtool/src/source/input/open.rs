@@ -90,6 +90,18 @@ pub fn open_to_copy(
     check_readable(OpenLog { input, log })
 }
 
+/// Like [`open_to_copy`], for an output that holds packets: those in the messages of bags and MCAP
+/// files have a topic for each lidar.
+pub fn open_to_copy_packets(
+    path: &Path,
+    session: &Session,
+    lidar: &LidarOptions,
+) -> Result<OpenLog> {
+    let OpenLog { input, log } = open_to_copy(path, session, lidar)?;
+    let log = lidar_packets::with_packets(log).cannot_open(&input.name)?;
+    Ok(OpenLog { input, log })
+}
+
 /// Opens the log at `path` to describe it, even if its records cannot be read, e.g. because
 /// they are encrypted.
 pub fn inspect(path: &Path, session: &Session) -> Result<OpenLog> {

@@ -50,6 +50,43 @@ fn packets_without_a_stamp_have_none() {
 }
 
 #[test]
+fn frame_id_is_read_wherever_it_is_before_the_packets() {
+    const PACKETS: &str = "================\nMSG: driver_msgs/Raw\nuint8[1206] data";
+    const HEADER: &str = "================\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
+    let frame_id = |fields: &str, message: &[u8]| {
+        let layout = layout_of(&format!("{fields}\n{HEADER}{PACKETS}")).unwrap();
+        let reader = layout.frame_id_reader(Encoding::Ros1)?;
+        Some(reader.frame_id(message).map(<[u8]>::to_vec))
+    };
+    let top = Some(Some(b"top".to_vec()));
+    let header = Message::default().u32(1).u32(7).u32(0).text("top");
+    assert_eq!(frame_id("Header header\nRaw[] raw", &header.0), top);
+    let message = Message::default().text("VLP16").u32(1).u32(7).u32(0).text("top");
+    assert_eq!(frame_id("string model\nHeader header\nRaw[] raw", &message.0), top);
+    let message = Message::default().u32(9).text("top");
+    assert_eq!(frame_id("uint32 model\nstring frame_id\nRaw[] raw", &message.0), top);
+    // The text is longer than the message.
+    assert_eq!(frame_id("Header header\nRaw[] raw", &header.0[..18]), Some(None));
+    assert_eq!(frame_id("string model\nRaw[] raw", &message.0), None);
+    assert_eq!(frame_id("Raw[] raw\nHeader header", &header.0), None);
+}
+
+#[test]
+fn frame_id_in_cdr_ends_before_its_nul() {
+    let text = "std_msgs/Header header\nRaw[] raw\n================\n\
+                MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n\
+                ================\nMSG: driver_msgs/Raw\nuint8[1206] data";
+    let definition = Definition::parse_ros2("driver_msgs/msg/Scan", text).unwrap();
+    let layout = ScanLayout::new(&definition.layout().unwrap()).unwrap();
+    let reader = layout.frame_id_reader(Encoding::Cdr).unwrap();
+    let little = [&[0, 1, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0][..], b"top\0"];
+    assert_eq!(reader.frame_id(&little.concat()), Some(&b"top"[..]));
+    let big = [&[0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 4][..], b"top\0"];
+    assert_eq!(reader.frame_id(&big.concat()), Some(&b"top"[..]));
+    assert_eq!(reader.frame_id(&little.concat()[..19]), None);
+}
+
+#[test]
 fn messages_without_packets_have_no_layout() {
     for text in [
         "uint8[1206] data",
