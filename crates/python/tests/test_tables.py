@@ -308,6 +308,15 @@ def test_notebooks_show_logs_tables_and_plots(flight):
     assert plot.lines == ["battery_status.voltage_v"]
     assert plot._repr_svg_() == plot.svg and plot.svg.startswith("<svg")
     assert plot.png().startswith(b"\x89PNG")
+
+
+def test_notebooks_escape_text_that_changes_its_direction(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("time,name\n1,\u202egpj.exe\n2,b\u2066c\n", encoding="utf-8")
+    log = logtool.open(path)
+    shown = log[log.topics[0].name]._repr_html_()
+    assert "\\u{202e}gpj.exe" in shown and "b\\u{2066}c" in shown
+    assert not {"\u202e", "\u2066"} & set(shown)
     with pytest.raises(KeyError):
         log.plot("battery_status.nothing")
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
-from html import escape
 
 from logtool._logtool import Log, MergedTable, Table
 
 _ROWS = 10
 """The number of rows of a table that are shown."""
+
+
+_SHORT_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def escape(text: str) -> str:
+    """Return `text` for a page: characters that are not seen, such as those that change the
+    direction of the text around them, are replaced by their escapes, as on a terminal.
+    """
+
+    def shown(c: str) -> str:
+        return c if c.isprintable() else _SHORT_ESCAPES.get(c, f"\\u{{{ord(c):x}}}")
+
+    return html.escape("".join(map(shown, text)))
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
