@@ -5,12 +5,13 @@ mod shells;
 use std::{
     env,
     ffi::{OsStr, OsString},
+    io::{self, Write as _},
     path::Path,
     process,
     sync::{Arc, OnceLock},
 };
 
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, error::ErrorKind};
 use clap_complete::{
     CompleteEnv,
     engine::{ArgValueCompleter, CompletionCandidate},
@@ -42,8 +43,16 @@ pub(crate) fn answer(words: &[OsString]) {
     let completions = CompleteEnv::with_factory(program).var(VARIABLE).shells(SHELLS);
     let current_dir = env::current_dir().ok();
     let answered = completions.try_complete(words, current_dir.as_deref());
-    if answered.unwrap_or_else(|err| err.exit()) {
-        process::exit(0);
+    let written = answered.and_then(|is_answered| {
+        io::stdout().flush()?;
+        Ok(is_answered)
+    });
+    match written {
+        Ok(true) => process::exit(0),
+        Ok(false) => {}
+        // A message would appear in the command line that is being typed.
+        Err(err) if err.kind() == ErrorKind::Io => process::exit(1),
+        Err(err) => err.exit(),
     }
 }
 

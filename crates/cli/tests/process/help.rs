@@ -178,6 +178,19 @@ fn completions_have_commands_options_formats_topics_and_files() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn completions_that_cannot_be_written_are_an_error() {
+    let folder = Folder::with_log(&bytes::log());
+    for typed in ["inf", ""] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = folder.command(&["--", "logtool", typed]);
+        command.env("LOGTOOL_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "1");
+        let output = command.env("_CLAP_IFS", "\n").stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{typed}: {output:?}");
+    }
+}
+
+#[test]
 fn completion_scripts_call_the_program() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
