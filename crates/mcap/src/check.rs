@@ -16,7 +16,9 @@ use logtool_core::{
 
 use crate::check::layout::FileLayout;
 
-pub(crate) use self::{codes::CODES, inspection::ChunkInspection};
+pub(crate) use self::{
+    codes::CODES, inspection::ChunkInspection, summary::attachment_defect,
+};
 
 /// The file to be checked, and the results of the index pass.
 #[derive(Clone)]

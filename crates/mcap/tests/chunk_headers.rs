@@ -172,6 +172,68 @@ fn chunk_after_missing_bytes_of_an_index_is_read() {
     }
 }
 
+/// Returns an attachment and a metadata record with texts of this length. (MCAP specification,
+/// "Attachment" and "Metadata".)
+fn attachment_and_metadata(len: u32) -> [Vec<u8>; 2] {
+    let record = |op: u8, content: &[u8]| {
+        [&[op][..], &(content.len() as u64).to_le_bytes(), content].concat()
+    };
+    let text = |text: &[u8]| [&(text.len() as u32).to_le_bytes()[..], text].concat();
+    let data = vec![b'x'; len as usize];
+    let mut attachment = [&[0; 16][..], &text(b"a.txt"), &text(b"text/plain")].concat();
+    attachment.extend(u64::from(len).to_le_bytes());
+    attachment.extend(&data);
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&attachment);
+    attachment.extend(checksum.finalize().to_le_bytes());
+    let entry = [text(b"key"), text(&data)].concat();
+    let metadata = [text(b"name"), text(&entry)].concat();
+    [record(9, &attachment), record(12, &metadata)]
+}
+
+/// The declared length of an attachment or a metadata record in which bytes are missing includes the
+/// start of the next chunk.
+#[test]
+fn chunk_after_missing_bytes_of_an_attachment_or_metadata_is_read() {
+    for inserted in attachment_and_metadata(200) {
+        let mut bytes = file(Compression::None);
+        let chunk = second(&bytes).start;
+        bytes.splice(chunk..chunk, inserted);
+        let (messages, damage) = read(&open(&bytes));
+        assert_eq!((messages, damage.len()), (numbers(), 0));
+        bytes.drain(chunk + 100..chunk + 120);
+        let (messages, damage) = read(&open(&bytes));
+        assert_eq!(messages, numbers(), "{damage:?}");
+        let is_of_record =
+            |entry: &Damage| entry.bytes.start == chunk as u64 && entry.kind.is_loss();
+        assert!(damage.iter().any(is_of_record), "{damage:?}");
+    }
+}
+
+/// Bytes that are not a record follow a sound attachment, which contains another file.
+#[test]
+fn sound_attachment_before_damage_is_not_searched_for_records() {
+    let [attachment, _] = attachment_and_metadata(0);
+    let inner = file(Compression::None);
+    let content_start = 9;
+    let mut content = attachment[content_start..attachment.len() - 12].to_vec();
+    content.extend((inner.len() as u64).to_le_bytes());
+    content.extend(&inner);
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&content);
+    content.extend(checksum.finalize().to_le_bytes());
+    let mut inserted = vec![9];
+    inserted.extend((content.len() as u64).to_le_bytes());
+    inserted.extend(content);
+    inserted.extend([0xee; 50]);
+    let mut bytes = file(Compression::None);
+    let chunk = second(&bytes).start;
+    bytes.splice(chunk..chunk, inserted);
+    let (messages, damage) = read(&open(&bytes));
+    assert_eq!(messages, numbers(), "{damage:?}");
+    assert!(damage.iter().any(|entry| entry.kind.is_loss()), "{damage:?}");
+}
+
 #[test]
 fn wrong_size_and_checksum_are_a_loss() {
     let mut bytes = corrupted_chunk(Compression::None, SIZE, &[0x01], false);

@@ -59,7 +59,7 @@ pub(super) fn check(
 }
 
 /// Returns the defect of the attachment record at `bytes`, if it has one.
-fn attachment_defect(
+pub(crate) fn attachment_defect(
     source: &dyn Source,
     bytes: &Range<u64>,
 ) -> Result<Option<&'static str>> {

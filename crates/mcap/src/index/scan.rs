@@ -10,6 +10,7 @@ use logtool_core::{
 };
 
 use crate::{
+    check::attachment_defect,
     chunk::{self, Compression, DecompressedChunk},
     contents::{self, ContentItem},
     index::{ChannelStatistics, FIRST_RECORD_START, IndexPass, PartEntry},
@@ -50,12 +51,16 @@ pub(super) fn scan(
         let record_len = resync::plausible_record_len(first_bytes, len - offset);
         if let Some(record_len) = record_len {
             let real_len = scan.real_record_len(window, offset, record_len, len)?;
-            let is_index = first_bytes.first() == Some(&op::MESSAGE_INDEX);
-            if is_index && real_len < record_len {
-                let bytes = offset..offset + real_len;
-                scan.add_lost_range(Damage::new(DamageKind::Index, bytes));
-            } else {
-                scan.add_record(window, offset, real_len)?;
+            let bytes = offset..offset + real_len;
+            match first_bytes.first() {
+                Some(&op::CHUNK) => scan.add_record(window, offset, real_len)?,
+                _ if real_len == record_len => {
+                    scan.add_record(window, offset, real_len)?;
+                }
+                Some(&op::MESSAGE_INDEX) => {
+                    scan.add_lost_range(Damage::new(DamageKind::Index, bytes));
+                }
+                _ => scan.add_lost_range(Damage::new(DamageKind::Garbled, bytes)),
             }
             offset += real_len;
         } else if let Some(record_len) = contradictory_chunk_len(window, offset, len)? {
@@ -223,8 +228,9 @@ impl Scan {
     }
 
     /// Returns the length of the record at `offset`, which declares the length `record_len`. A
-    /// chunk or an index of messages in which bytes are missing declares more than it has: if no
-    /// record follows at its declared end, it ends where a record begins that cannot lie in it.
+    /// chunk, an index of messages, an attachment or a metadata record in which bytes are missing
+    /// declares more than it has: if no record follows at its declared end, it ends where a record
+    /// begins that cannot lie in it.
     fn real_record_len(
         &self,
         window: &mut WindowReader<'_>,
@@ -234,11 +240,18 @@ impl Scan {
     ) -> Result<u64> {
         let end = offset + record_len;
         let op = window.read_at(offset, 1)?.first().copied();
-        if !matches!(op, Some(op::CHUNK | op::MESSAGE_INDEX))
+        let may_lack_bytes = matches!(
+            op,
+            Some(op::CHUNK | op::MESSAGE_INDEX | op::ATTACHMENT | op::METADATA)
+        );
+        if !may_lack_bytes
             || end == len
             || self.pass.damaged_ranges.len() >= MAX_DAMAGED_RANGES
             || is_record_or_end(&window.peek(end, resync::INSPECTED_LEN)?, len - end)
             || op == Some(op::CHUNK) && unknown_record_len(window, end, len)?.is_some()
+            // A sound attachment may contain another MCAP file.
+            || op == Some(op::ATTACHMENT)
+                && attachment_defect(window.source(), &(offset..end))?.is_none()
         {
             return Ok(record_len);
         }
