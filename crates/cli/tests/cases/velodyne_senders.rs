@@ -189,3 +189,44 @@ fn udp_checksums_are_verified_if_present() {
     );
     assert_eq!(records(&capture(&with_stray, |_| true)), (0, 60));
 }
+
+#[test]
+fn packets_of_more_senders_than_are_read_are_lost() {
+    let all: Vec<Sent> = (0..520_u32)
+        .map(|number| {
+            let lidar = number / 2;
+            let address = [10, 0, (lidar / 250) as u8, (lidar % 250) as u8];
+            Sent { address, ..sent(number, 0x22, 1_327.0) }
+        })
+        .collect();
+    let folder = Folder::with_log(&capture(&all, |_| false));
+    let check = folder.run(&["check", "flight.ulg"]).assert_status(3, &[]).stdout;
+    for word in ["capture.senders", "8 frames contain packets of senders after"] {
+        assert!(check.contains(word), "{word}: {check}");
+    }
+    let convert = ["convert", "flight.ulg", "-o", "out.pcap"];
+    folder.run(&convert).assert_status(3, &["8 records"]);
+    // As many senders as are read.
+    let folder = Folder::with_log(&capture(&all[..512], |_| false));
+    folder
+        .run(&["convert", "flight.ulg", "-q", "-o", "out.pcap"])
+        .assert_status(0, &[]);
+}
+
+#[test]
+fn checksums_of_both_kinds_that_are_not_verified_are_reported() {
+    let all: Vec<_> = (0..60).map(|number| sent(number, 0x22, VLP16_PERIOD)).collect();
+    let mut bytes = capture(&all, |_| true);
+    for frame in bytes[24..].chunks_mut(16 + 42 + 1_206) {
+        for checksum in [16 + 24, 16 + 40] {
+            frame[checksum..checksum + 2].copy_from_slice(&[0x12, 0x34]);
+        }
+    }
+    let folder = Folder::with_log(&bytes);
+    let check = folder.run(&["check", "flight.ulg"]).assert_status(0, &[]).stdout;
+    for word in
+        ["capture.checksums", "most UDP checksums", "most IPv4 header checksums"]
+    {
+        assert!(check.contains(word), "{word}: {check}");
+    }
+}

@@ -332,7 +332,8 @@ impl ManifestBuilder {
 
     fn record_packet(&mut self, offset: u64, packet: &LidarPacket, item: &[u8]) {
         let Some(topic) = self.topics.add(packet, packet.payload(item)) else {
-            return self.counts.count_rejected(RejectReason::OtherDatagram, offset);
+            self.counts.count_rejected(RejectReason::OtherSender, offset);
+            return self.record_lost_frame(offset, offset + item.len() as u64);
         };
         self.counts.count_packet(packet.sender.is_position);
         if let Some(doubt) = packet.doubt {

@@ -22,6 +22,7 @@ pub(crate) const CAPTURE_CODES: &[&FindingCode] = &[
     &OTHER_PROTOCOL,
     &PRODUCT,
     &SENDER,
+    &SENDERS,
     &SHORT,
     &UNDECLARED_NANOS,
     &UNKNOWN_LAYER,
@@ -100,6 +101,10 @@ pub(crate) static SENDER: FindingCode = FindingCode::error(
     "capture.sender",
     "the headers of packets are damaged: the packets are counted to a lidar whose other \
      packets are similar",
+);
+pub(crate) static SENDERS: FindingCode = FindingCode::error(
+    "capture.senders",
+    "a capture has packets of more than 256 senders: those of further senders are lost",
 );
 pub(crate) static SHORT: FindingCode = FindingCode::error(
     "capture.short",

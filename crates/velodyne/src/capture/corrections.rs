@@ -109,18 +109,26 @@ impl Corrections {
         !self.ignores_headers && !self.unverified.contains(&device)
     }
 
-    /// Adds the corrections to `anomalies`.
-    pub(crate) fn add_anomalies(&self, anomalies: &mut Vec<Anomaly>) {
+    /// Returns why checksums of IPv4 headers are not verified, if that is so.
+    pub(crate) fn unverified_checksums(&self) -> Vec<&'static str> {
+        let mut reasons = Vec::new();
         if self.ignores_headers {
-            let text = "most IPv4 header checksums are wrong, as after a change of addresses: \
-                        they are not verified";
-            anomalies.push(Anomaly::new(&codes::CHECKSUMS, text));
+            reasons.push(
+                "most IPv4 header checksums are wrong, as after a change of addresses: they \
+                 are not verified",
+            );
         }
         if !self.unverified.is_empty() {
-            let text = "most IPv4 header checksums of a sender are wrong, as on the computer \
-                        that sends the packets: they are not verified";
-            anomalies.push(Anomaly::new(&codes::CHECKSUMS, text));
+            reasons.push(
+                "most IPv4 header checksums of a sender are wrong, as on the computer that \
+                 sends the packets: they are not verified",
+            );
         }
+        reasons
+    }
+
+    /// Adds the corrections to `anomalies`.
+    pub(crate) fn add_anomalies(&self, anomalies: &mut Vec<Anomaly>) {
         for ReplacedSender { sender, by, packets } in &self.replaced {
             let packets = match packets {
                 1 => "1 packet is".to_owned(),

@@ -109,6 +109,8 @@ pub(crate) enum RejectReason {
     OtherProtocol,
     /// It has this unknown link type.
     UnknownLink(u16),
+    /// It contains a packet of a sender beyond the maximum number of senders.
+    OtherSender,
 }
 
 impl LidarPacket {

@@ -114,10 +114,17 @@ impl ManifestBuilder {
             let text = format!("{without_time} {packets} no time");
             anomalies.push(Anomaly::new(&codes::WITHOUT_TIME, text));
         }
+        let mut unverified = Vec::new();
         if !self.reader.verifies_checksums {
-            let text = "most UDP checksums are wrong, as after a change of addresses: they \
-                        are not verified";
-            anomalies.push(Anomaly::new(&codes::CHECKSUMS, text));
+            unverified.push(
+                "most UDP checksums are wrong, as after a change of addresses: they are not \
+                 verified",
+            );
+        }
+        unverified.extend(self.reader.corrections.unverified_checksums());
+        if !unverified.is_empty() {
+            // Findings with one code are joined, and have the text of the first.
+            anomalies.push(Anomaly::new(&codes::CHECKSUMS, unverified.join("; ")));
         }
         self.reader.corrections.add_anomalies(&mut anomalies);
         if self.reader.container.has_undeclared_nanos() {

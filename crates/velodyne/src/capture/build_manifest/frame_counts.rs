@@ -184,6 +184,7 @@ impl RejectReason {
             Self::Duplicate => &codes::DUPLICATE,
             Self::HeaderChecksum => &codes::CHECKSUM,
             Self::UnknownLink(_) => &codes::UNKNOWN_LINK,
+            Self::OtherSender => &codes::SENDERS,
         }
     }
 
@@ -202,6 +203,7 @@ impl RejectReason {
             Self::Duplicate => "duplicate_packets",
             Self::HeaderChecksum => "packets_with_wrong_header_checksums",
             Self::UnknownLink(_) => "unknown_links",
+            Self::OtherSender => "packets_of_further_senders",
         }
     }
 
@@ -261,6 +263,10 @@ impl RejectReason {
             Self::UnknownLink(_) => choose(
                 "has an unknown link type, and is lost",
                 "have an unknown link type, and are lost",
+            ),
+            Self::OtherSender => choose(
+                "contains a packet of a sender after the first 256, and is lost",
+                "contain packets of senders after the first 256, and are lost",
             ),
         }
     }
