@@ -98,7 +98,7 @@ def geojson(file):
 
 def mcap(file):
     with file.open("rb") as stream:
-        told = [one.metadata for one in make_reader(stream).iter_metadata() if one.name == "provenance"]
+        told = [one.metadata for one in make_reader(stream).iter_metadata() if one.name.startswith("provenance.")]
     source = {key: told[-1][f"sources[0].{key}"] for key in ("name", "bytes", "digest")}
     source["bytes"] = int(source["bytes"])
     return json.dumps({"sources": [source], "tool": told[-1]["tool"], "command": told[-1]["command"]})

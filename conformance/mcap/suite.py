@@ -73,7 +73,7 @@ def in_file(path):
                 case _:
                     continue
             fields = {name: plain(value) for name, value in fields.items()}
-            if fields.get("name") != "provenance":  # the record that logtool adds to its outputs
+            if not fields.get("name", "").startswith("provenance."):  # the record that logtool adds to its outputs
                 found.append((type(record).__name__, fields))
     return found
 

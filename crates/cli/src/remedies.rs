@@ -90,6 +90,10 @@ pub(crate) fn text(remedy: &Remedy) -> Option<String> {
                  clock, and {date} a date"
             )
         }
+        Remedy::WriteRos2Messages => {
+            "Rerun and PlotJuggler 4 do not read messages of ROS 1; --ros2 writes those of ROS 2"
+                .to_owned()
+        }
         Remedy::KeepUndecodable => "without --strict, they are kept unchanged".to_owned(),
         _ => return None,
     })

@@ -42,6 +42,8 @@ mod ulog_starts;
 mod ulog_text;
 #[path = "cases/ulog_time.rs"]
 mod ulog_time;
+#[path = "cases/values.rs"]
+mod values;
 #[path = "cases/vel_times.rs"]
 mod vel_times;
 #[path = "cases/velodyne.rs"]

@@ -70,8 +70,8 @@ pub use crate::{
     decode::{
         column_budget::ColumnBudget,
         columns::{
-            FIELD_NAME_KEY, LayoutDecoder, TIME_UNIT_KEY, VALUE_NAMES_KEY,
-            discard_times, time_array, time_field,
+            COUNT_KEY, FIELD_NAME_KEY, LayoutDecoder, TIME_UNIT_KEY, VALUE_NAMES_KEY,
+            count_columns, discard_times, time_array, time_field,
         },
         raw_decoder::{RawDecoder, raw_schema},
         tree::{
@@ -84,7 +84,7 @@ pub use crate::{
     io::{
         byte_reader::ByteReader,
         chunk_limits::{ChunkLimits, FindChunkHeaders},
-        decode_text::decode_text,
+        decode_text::{TextEncoding, decode_text},
         escaped_text::{TextEscaper, escape_unprintable, is_unprintable},
         output::{Output, append_source},
         output_writer::OutputWriter,

@@ -6,6 +6,7 @@
 //! Messages of ROS 1 can be translated to CDR for ROS 2 when they are written.
 
 // In reading order: each module uses only those above it.
+mod metadata_name;
 mod schema_encoding;
 mod wire;
 

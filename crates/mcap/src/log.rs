@@ -58,7 +58,10 @@ impl McapLog {
     /// `Unrecognized` if the file is not MCAP, `Io` if reading fails.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
         let (manifest, format_state) = build_manifest(&source, options)?;
-        let log = Self::new(source, Arc::new(manifest), format_state, options);
+        let mut log = Self::new(source, Arc::new(manifest), format_state, options);
+        if log.may_have_null_times && log.unreadable.is_none() {
+            log.manifest = Arc::new(null_time::with_representable_times(&log)?);
+        }
         log.with_integer_types()
     }
 

@@ -94,11 +94,21 @@ pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     }
 }
 
+/// Returns whether `topic` has a definition that defines something. Recorders write an empty
+/// definition, or only the name of the type, if they do not find the definition.
+pub(crate) fn has_definition(topic: &Topic) -> bool {
+    match schema_encoding(topic) {
+        Some("ros1msg" | cdr::SCHEMA_ENCODING) if topic.descriptor.is_empty() => {
+            !Definition::is_missing(&topic.type_name, &topic.definition)
+        }
+        _ => !topic.definition_bytes().trim_ascii().is_empty(),
+    }
+}
+
 /// Returns the definition and the schema encoding of a well-known ROS type, if `topic`
-/// has such a type with an empty definition. Recorders write an empty definition if
-/// they do not find the definition of a type.
+/// has such a type [without a definition](has_definition).
 pub(crate) fn well_known_definition(topic: &Topic) -> Option<(String, &'static str)> {
-    if !topic.definition.trim().is_empty() || !topic.descriptor.is_empty() {
+    if has_definition(topic) {
         return None;
     }
     let schema_encoding = schema_encoding(topic).unwrap_or_default();

@@ -22,6 +22,7 @@ use crate::{
         cdr,
         ros2::{self, Translation},
     },
+    metadata_name,
     schema_encoding::schema_encoding,
     sink::{
         chunk_read_ahead::ChunkReadAhead,
@@ -137,7 +138,7 @@ impl<'w> McapSink<'w> {
         }
         // New metadata records, e.g. the provenance, follow those of the source files.
         for (name, metadata) in &options.metadata {
-            writer.metadata(name, metadata)?;
+            writer.metadata(&metadata_name::with_checksum(name, metadata), metadata)?;
         }
         Ok(Self {
             writer,

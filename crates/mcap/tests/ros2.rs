@@ -222,7 +222,7 @@ fn durability_is_read_as_number_and_as_word() {
 }
 
 #[test]
-fn names_invalid_in_ros2_are_kept_and_reported() {
+fn names_invalid_in_ros2_are_changed_and_reported() {
     let with_type = |type_name: &'static str, text: &'static str| {
         ("/x", "ros1", type_name, text, "ros1msg", vec![vec![1]])
     };
@@ -239,7 +239,9 @@ fn names_invalid_in_ros2_are_kept_and_reported() {
     );
     assert_eq!(
         remarks(with_type("pkg/odd", "uint8 camelCase\nuint8 a__b=1")),
-        ["the topic \"/x\": names that ROS 2 does not allow are kept: pkg/odd, \
-          pkg/odd.a__b, pkg/odd.camelCase"]
+        [
+            "the topic \"/x\": names that ROS 2 does not allow are changed: pkg/odd → pkg/Odd, \
+          pkg/odd.a__b → A_B, pkg/odd.camelCase → camel_case"
+        ]
     );
 }

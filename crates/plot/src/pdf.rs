@@ -1,7 +1,10 @@
 //! Converts SVG to PDF.
 //!
-//! The PDF contains the same vector shapes as the SVG, so it is sharp at every size. Texts are
-//! converted to outlines, so the PDF does not need fonts.
+//! The PDF contains the same vector shapes as the SVG, so it is sharp at every size. Texts are drawn
+//! as outlines, so that they look the same without the fonts, and are written once more as invisible
+//! text in the same places, so that they can be searched and copied.
+
+mod hidden_text;
 
 use std::{collections::BTreeMap, io::Write as _};
 
@@ -12,11 +15,11 @@ use pdf_writer::{
     types::{LineCapStyle, LineJoinStyle},
 };
 use resvg::{
-    tiny_skia::{PathSegment, Point},
+    tiny_skia::{PathSegment, Point, Transform},
     usvg::{Fill, FillRule, Group, LineCap, LineJoin, Node, Paint, Path, Stroke},
 };
 
-use crate::paint;
+use crate::{paint, pdf::hidden_text::HiddenText};
 
 /// The number of PDF points (1/72 inch) per CSS pixel (1/96 inch).
 const POINTS_PER_PIXEL: f32 = 0.75;
@@ -29,6 +32,8 @@ const PAGES: Ref = Ref::new(2);
 const PAGE: Ref = Ref::new(3);
 const CONTENT: Ref = Ref::new(4);
 const INFORMATION: Ref = Ref::new(5);
+/// The first of the objects of fonts.
+const FIRST_FONT: i32 = 6;
 
 /// A rendered document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,9 +82,11 @@ pub fn pdf(svg: &str, metadata: &BTreeMap<String, String>) -> Result<RenderedPdf
         state.stroking_alpha(alpha).non_stroking_alpha(alpha);
     }
     states.finish();
+    writer.texts.add_fonts(&mut resources.fonts());
     resources.finish();
     page.finish();
     pdf.stream(CONTENT, &compressed).filter(Filter::FlateDecode);
+    writer.texts.write_fonts(&mut pdf);
     let mut information = pdf.document_info(INFORMATION);
     for (key, text) in metadata {
         information.pair(Name(key.as_bytes()), TextStr(text));
@@ -95,11 +102,13 @@ struct ShapeWriter {
     top: f32,
     /// The opacities of shapes, in parts of 255, and the numbers of their graphics states.
     alphas: BTreeMap<u8, usize>,
+    texts: HiddenText,
 }
 
 impl ShapeWriter {
     fn new(top: f32) -> Self {
-        Self { content: Content::new(), top, alphas: BTreeMap::new() }
+        let (alphas, texts) = (BTreeMap::new(), HiddenText::new(FIRST_FONT));
+        Self { content: Content::new(), top, alphas, texts }
     }
 
     /// Writes the shapes of `group`, whose opacity is multiplied by `opacity`.
@@ -110,7 +119,12 @@ impl ShapeWriter {
             match node {
                 Node::Group(group) => self.group(group, opacity)?,
                 Node::Path(path) => self.path(path, opacity)?,
-                Node::Text(text) => self.group(text.flattened(), opacity)?,
+                Node::Text(text) => {
+                    self.group(text.flattened(), opacity)?;
+                    self.start_object(text.abs_transform());
+                    self.texts.write(text, &mut self.content);
+                    self.content.restore_state();
+                }
                 Node::Image(_) => return Err(unsupported("images")),
             }
         }
@@ -121,6 +135,19 @@ impl ShapeWriter {
         if !path.is_visible() {
             return Ok(());
         }
+        self.start_object(path.abs_transform());
+        if let Some(fill) = path.fill() {
+            self.fill(path, fill, opacity)?;
+        }
+        if let Some(stroke) = path.stroke() {
+            self.stroke(path, stroke, opacity)?;
+        }
+        self.content.restore_state();
+        Ok(())
+    }
+
+    /// Saves the graphics state, and sets the coordinates of an object with `transform`.
+    fn start_object(&mut self, transform: Transform) {
         self.content.save_state();
         // The origin of a page is at its lower left corner.
         self.content.transform([
@@ -131,7 +158,6 @@ impl ShapeWriter {
             0.0,
             self.top,
         ]);
-        let transform = path.abs_transform();
         self.content.transform([
             transform.sx,
             transform.ky,
@@ -140,14 +166,6 @@ impl ShapeWriter {
             transform.tx,
             transform.ty,
         ]);
-        if let Some(fill) = path.fill() {
-            self.fill(path, fill, opacity)?;
-        }
-        if let Some(stroke) = path.stroke() {
-            self.stroke(path, stroke, opacity)?;
-        }
-        self.content.restore_state();
-        Ok(())
     }
 
     fn fill(&mut self, path: &Path, fill: &Fill, opacity: f32) -> Result<()> {
@@ -293,6 +311,26 @@ mod tests {
         };
         assert!(contains("0.75 0 0 -0.75 0 75 cm"), "{content}");
         assert!(contains("1 0 0 rg 20 10 m 60 10 l 60 40 l 20 40 l h f"), "{content}");
+    }
+
+    #[test]
+    fn texts_can_be_read_from_the_codes_and_their_characters() {
+        let svg = r##"<svg width="200" height="100" xmlns="http://www.w3.org/2000/svg">
+<text x="10" y="50" font-size="20">a °ü</text></svg>"##;
+        let rendered = pdf(svg, &BTreeMap::new()).unwrap();
+        let content = content(&rendered.pdf);
+        // The characters have the codes 1 to 4, at the baseline of the text.
+        assert!(content.contains("BT\n"), "{content}");
+        assert!(content.contains("3 Tr\n"), "{content}");
+        assert!(content.contains(" 50 Tm\n"), "{content}");
+        let text = String::from_utf8_lossy(&rendered.pdf);
+        for (code, character) in
+            [("01", "0061"), ("02", "0020"), ("03", "00B0"), ("04", "00FC")]
+        {
+            let pair = format!("<{code}> <{character}>");
+            assert!(text.to_uppercase().contains(&pair), "{pair}: {text}");
+        }
+        assert!(text.contains("/BaseFont /Helvetica"), "{text}");
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 use bytes::Bytes;
-use logtool_core::{Block, DamageKind, Findings, Log as _, Selection, TopicId};
+use logtool_core::{
+    Block, DamageKind, Findings, Log as _, Selection, TopicId, count_columns,
+};
 use logtool_rosbag::{OpenMode, RosbagLog, RosbagOptions};
 
 /// Builds a bag, record by record.
@@ -321,7 +323,7 @@ fn times_with_nanoseconds_over_a_second_are_normalized_and_are_a_finding() {
 }
 
 #[test]
-fn list_of_a_type_without_fields_has_no_column_and_a_remark() {
+fn list_of_a_type_without_fields_has_its_length_as_a_column_and_a_remark() {
     let line = "=".repeat(80);
     let text =
         format!("B b\nint8 v\n{line}\nMSG: a/B\nE[] e\nE one\n{line}\nMSG: a/E\n");
@@ -330,13 +332,12 @@ fn list_of_a_type_without_fields_has_no_column_and_a_remark() {
         BagBuilder::new().chunk(&declared, 0).finish(std::slice::from_ref(&declared));
     let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default());
     let log = log.unwrap();
-    let names: Vec<_> = log.manifest().topics[0].schema.fields().iter().collect();
-    assert_eq!(
-        names.iter().map(|f| f.name().as_str()).collect::<Vec<_>>(),
-        ["time", "v"]
-    );
+    let schema = &log.manifest().topics[0].schema;
+    let names: Vec<_> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(names, ["time", "b", "v"]);
+    assert_eq!(count_columns(schema.fields()), ["b.e"]);
     let remarks = log.manifest().remarks.join("; ");
-    assert!(remarks.contains("the length of b.e is in no column"), "{remarks}");
+    assert!(remarks.contains("the elements of b.e have no fields"), "{remarks}");
 }
 
 #[test]

@@ -101,14 +101,16 @@ impl Definition {
         Ok(Self { types: text::parse(type_name, text, line::parse)? })
     }
 
-    /// Parses a definition of ROS 2 in the form of rosbag2 (`ros2msg`). Its times become times of
-    /// ROS 1 with signed seconds, `byte` is unsigned, and defaults of fields are ignored.
+    /// Parses a definition of ROS 2 in the form of rosbag2 (`ros2msg`): that of a message, or of the
+    /// service or the action to which the type belongs. Its times become times of ROS 1 with signed
+    /// seconds, `byte` is unsigned, and defaults of fields are ignored.
     ///
     /// # Errors
     ///
-    /// The errors of [`parse`](Self::parse).
+    /// The errors of [`parse`](Self::parse); `Unsupported` if the text is that of a service or an
+    /// action without such a type.
     pub fn parse_ros2(type_name: &str, text: &str) -> Result<Self> {
-        let mut types = text::parse(type_name, text, line::parse_ros2)?;
+        let mut types = parse_ros2_types(type_name, text)?;
         ros2::to_ros1_types(&mut types);
         ros2::restore_signs(&mut types);
         Ok(Self { types })
@@ -125,7 +127,7 @@ impl Definition {
     /// The errors of [`parse`](Self::parse) and [`layout`](Self::layout); `Unsupported` if there
     /// is a `wstring`.
     pub fn ros1_from_ros2(type_name: &str, text: &str) -> Result<Self> {
-        let mut types = text::parse(type_name, text, line::parse_ros2)?;
+        let mut types = parse_ros2_types(type_name, text)?;
         ros2::to_ros1_types(&mut types);
         ros2::rename_unique_ids(&mut types);
         ros2::remove_added_fields(&mut types);
@@ -156,7 +158,7 @@ impl Definition {
     ///
     /// The errors of [`parse`](Self::parse).
     pub fn has_fields_added_in_ros2(type_name: &str, text: &str) -> Result<bool> {
-        let types = text::parse(type_name, text, line::parse_ros2)?;
+        let types = parse_ros2_types(type_name, text)?;
         Ok(ros2::type_with_added_fields(&types).is_some())
     }
 
@@ -174,7 +176,8 @@ impl Definition {
 
     /// Returns the name of the type in ROS 2, e.g. `sensor_msgs/msg/Imu`.
     pub fn ros2_name(&self) -> String {
-        ros2::full_name(if self.is_log() { ros2::LOG.1 } else { self.name() })
+        let name = ros2::full_name(&self.types);
+        if self.is_log() { "rcl_interfaces/msg/Log".to_owned() } else { name }
     }
 
     /// Returns whether this is the `rosgraph_msgs/Log` of ROS 1, which has other fields and
@@ -249,16 +252,32 @@ impl Definition {
         text::write(&self.types)
     }
 
-    /// Returns the names in the definition that ROS 2 does not allow, e.g. `a/B.camelCase`. ROS 2
-    /// requires lower case for fields, upper case for constants, and a capital at the start of
-    /// types, but not every reader of definitions checks this.
-    pub fn names_invalid_in_ros2(&self) -> Vec<String> {
-        ros2::names::invalid_names(&self.types)
+    /// Returns the names in the definition that ROS 2 does not allow, each with its name in
+    /// [`ros2_text`](Self::ros2_text), e.g. `a/B.camelCase → camel_case`. ROS 2 requires lower case
+    /// for fields, upper case for constants, and a capital at the start of types.
+    pub fn names_changed_for_ros2(&self) -> Vec<String> {
+        ros2::names::changed_names(&self.types)
     }
 
     /// Returns whether the type has neither fields nor constants.
     pub fn is_empty(&self) -> bool {
         self.types.first().is_none_or(MessageType::is_empty)
+    }
+
+    /// Returns whether `text` does not define `type_name`: it only has comments, or the name of
+    /// the type, which some recorders write instead of the definition.
+    pub fn is_missing(type_name: &str, text: &str) -> bool {
+        let mut code = text
+            .lines()
+            .map(|line| line.split('#').next().unwrap_or_default().trim())
+            .filter(|line| !line.is_empty());
+        let short_name =
+            |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_name = |line: &str| {
+            !line.contains(char::is_whitespace)
+                && short_name(line) == short_name(type_name)
+        };
+        code.next().is_none_or(|first| is_name(first) && code.next().is_none())
     }
 }
 
@@ -348,6 +367,14 @@ pub fn resolve_definition(
         }
         Err(err) => common_type(format!("{err}; the common type is used")).ok_or(err),
     }
+}
+
+/// Parses the types of a ROS 2 definition. It may be the text of the service or the action to which
+/// the type belongs.
+fn parse_ros2_types(type_name: &str, text: &str) -> Result<Vec<MessageType>> {
+    let of_interface = ros2::interfaces::definition(type_name, text)?;
+    let text = of_interface.as_deref().unwrap_or(text);
+    text::parse(type_name, text, line::parse_ros2)
 }
 
 fn builtin_definition(type_name: &str) -> Result<Definition> {

@@ -29,6 +29,7 @@ use crate::{
 };
 
 pub use self::{
+    depth::DepthQuantization,
     file::ImageFile,
     raw_image::{Pixels, RawImage},
     rows::PixelColor,
@@ -91,21 +92,25 @@ impl ImageType {
     /// Returns the message in `payload`, decompressed if it is compressed.
     ///
     /// # Errors
-    /// `Limit` if it is too long; `Malformed` if it cannot be decompressed.
+    /// `Limit` if it is too long; `Malformed` if it cannot be decompressed; `Unsupported` if its
+    /// encapsulation is not supported.
     pub fn decompress(self, payload: &[u8]) -> Result<Cow<'_, [u8]>> {
         let (Self::Raw(encoding) | Self::Compressed(encoding)) = self;
-        encoding.decompress(payload, MAX_DECOMPRESSED_BYTES).map_err(
-            |kind| match kind {
-                DamageKind::OverLimit => {
+        encoding.message(payload, MAX_DECOMPRESSED_BYTES).map_err(|unreadable| {
+            match (unreadable.kind, unreadable.reason) {
+                (DamageKind::OverLimit, _) => {
                     let max_mebibytes = MAX_DECOMPRESSED_BYTES >> 20;
                     let message = format!("the image has over {max_mebibytes} MiB");
                     Error::new(ErrorKind::Limit, message)
                 }
+                (DamageKind::Unsupported, Some(reason)) => {
+                    Error::new(ErrorKind::Unsupported, reason)
+                }
                 _ => {
                     Error::new(ErrorKind::Malformed, "the image cannot be decompressed")
                 }
-            },
-        )
+            }
+        })
     }
 
     /// Parses the image in `payload`, without the [per-record header](Topic::header_len) of its

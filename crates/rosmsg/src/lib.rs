@@ -33,10 +33,11 @@ pub use crate::{
     derived_topics::{Derivation, DerivedTopics, PointColumns},
     field_reader::Encoding,
     image::{
-        ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,
+        DepthQuantization, ImageContent, ImageFile, ImageMessage, ImageType,
+        PixelColor, Pixels, RawImage,
     },
     layout::LayoutMessages,
-    message_compression::MAX_DECOMPRESSED_BYTES,
+    message_compression::{MAX_DECOMPRESSED_BYTES, UnreadableMessage},
     message_writer::MessageWriter,
     metadata::{ConnectionMetadata, TopicMetadata},
     names::type_name,

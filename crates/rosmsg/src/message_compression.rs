@@ -1,4 +1,4 @@
-//! Messages that are compressed individually.
+//! Messages that are compressed individually, or in an encapsulation that is not supported.
 //!
 //! With `--compression-mode message`, rosbag2 replaces each message in CDR by a zstd frame, and
 //! records this only in the metadata of the file (`rosbag2_compression_zstd`, `ZstdCompressor`). No
@@ -7,7 +7,7 @@
 
 use std::{borrow::Cow, io::Read as _};
 
-use logtool_core::DamageKind;
+use logtool_core::{Damage, DamageKind, Record};
 
 use crate::field_reader::Encoding;
 
@@ -22,14 +22,70 @@ pub const MAX_DECOMPRESSED_BYTES: usize = 256 << 20;
 /// compressed size.
 const MAX_TRUSTED_RATIO: u64 = 1024;
 
+/// The reason why the fields of a message cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableMessage {
+    /// Whether the message is damaged, too long, or not supported.
+    pub kind: DamageKind,
+    /// The reason, if the kind does not explain it.
+    pub reason: Option<String>,
+}
+
+impl UnreadableMessage {
+    /// Returns the damage of `record`, whose message cannot be read for this reason.
+    pub fn damage(self, record: &Record<'_>) -> Damage {
+        let Self { kind, reason } = self;
+        Damage { reason, ..record.undecodable_damage().with_kind(kind) }
+    }
+}
+
+impl From<DamageKind> for UnreadableMessage {
+    fn from(kind: DamageKind) -> Self {
+        Self { kind, reason: None }
+    }
+}
+
+/// Returns the name of the CDR encapsulation of `message` that is valid, but not supported.
+/// (DDS-XTypes 1.3, table 59.)
+fn unsupported_encapsulation(message: &[u8]) -> Option<&'static str> {
+    match message.first_chunk()? {
+        [0, 2 | 3] => Some("a parameter list (PL_CDR)"),
+        [0, 4] => Some("XML"),
+        [0, 8 | 9] => Some("delimited CDR of version 2 (DELIMITED_CDR2)"),
+        [0, 10 | 11] => Some("a parameter list of version 2 (PL_CDR2)"),
+        _ => None,
+    }
+}
+
 impl Encoding {
     /// Returns the message in `payload`, decompressed if it is compressed, of at most `max_bytes`
     /// bytes.
     ///
     /// # Errors
     /// `OverLimit` if the message is longer than `max_bytes`; `Undecodable` if it cannot be
-    /// decompressed.
-    pub fn decompress(
+    /// decompressed; `Unsupported` if its encapsulation is not supported.
+    pub fn message(
+        self,
+        payload: &[u8],
+        max_bytes: usize,
+    ) -> Result<Cow<'_, [u8]>, UnreadableMessage> {
+        let message = self.decompress(payload, max_bytes)?;
+        match unsupported_encapsulation(&message).filter(|_| self == Self::Cdr) {
+            None => Ok(message),
+            Some(name) => {
+                let [first, second] =
+                    message.first_chunk().copied().unwrap_or_default();
+                let reason =
+                    format!("its encapsulation {first:02x} {second:02x} is {name}");
+                Err(UnreadableMessage {
+                    kind: DamageKind::Unsupported,
+                    reason: Some(reason),
+                })
+            }
+        }
+    }
+
+    fn decompress(
         self,
         payload: &[u8],
         max_bytes: usize,
@@ -76,6 +132,23 @@ mod tests {
         assert_eq!(&*Encoding::Ros1.decompress(FRAME, 12).unwrap(), FRAME);
         let uncompressed = b"\0\x01\0\0\x07\0\0\0";
         assert_eq!(&*Encoding::Cdr.decompress(uncompressed, 0).unwrap(), uncompressed);
+    }
+
+    #[test]
+    fn unsupported_encapsulations_are_named() {
+        let message = |payload: &'static [u8]| Encoding::Cdr.message(payload, 99);
+        let unsupported = message(b"\0\x09\0\0\x04\0\0\0").unwrap_err();
+        assert_eq!(unsupported.kind, DamageKind::Unsupported);
+        let reason = unsupported.reason.unwrap();
+        assert!(
+            reason.contains("00 09") && reason.contains("DELIMITED_CDR2"),
+            "{reason}"
+        );
+        // Other bytes are no encapsulation; readers report a damaged message.
+        for payload in [b"\0\x07\0\0", b"\x09\0\0\0", b"\0\x05\0\0"] {
+            assert_eq!(&*message(payload).unwrap(), payload);
+        }
+        assert!(Encoding::Ros1.message(b"\0\x09\0\0", 99).is_ok());
     }
 
     #[test]

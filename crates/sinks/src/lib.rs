@@ -60,7 +60,7 @@ pub use crate::{
         partition::Partition,
         staged_outputs::{AbandonGuard, ExistingFiles, Outputs, StagedFile},
     },
-    png::{PngColor, PngImage, encode_png},
+    png::{PngColor, PngImage, WideGray, decode_wide_gray, encode_png},
     points::{
         PointColor, PointFormat, PointOptions, PointSink, PointsPerFile, has_points,
     },

@@ -1,6 +1,8 @@
-//! Encodes pixels as PNG files.
+//! Encodes pixels as PNG files, and decodes the brightness of such files.
 
-use ::png::{BitDepth, ColorType, Compression, Encoder};
+use std::io::Cursor;
+
+use ::png::{BitDepth, ColorType, Compression, Decoder, Encoder, Limits};
 use logtool_core::{Error, ErrorKind, Result};
 
 /// An image to encode. Its rows are stored from top to bottom without padding.
@@ -54,6 +56,48 @@ pub fn encode_png(image: &PngImage<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The pixels of a PNG file with brightness of 16 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WideGray {
+    /// The width in pixels.
+    pub width: u32,
+    /// The height in pixels.
+    pub height: u32,
+    /// The brightness of each pixel, row by row.
+    pub samples: Vec<u16>,
+}
+
+/// Decodes `file`, a PNG file with brightness of 16 bits, whose samples have at most `max_bytes`
+/// bytes.
+///
+/// # Errors
+/// `Malformed` if the file is damaged, or has other samples; `Limit` if it has more bytes.
+pub fn decode_wide_gray(file: &[u8], max_bytes: usize) -> Result<WideGray> {
+    let malformed = |err| {
+        Error::new(ErrorKind::Malformed, "the PNG cannot be decoded").with_source(err)
+    };
+    let limits = Limits { bytes: max_bytes };
+    let decoder = Decoder::new_with_limits(Cursor::new(file), limits);
+    let mut reader = decoder.read_info().map_err(malformed)?;
+    if reader.output_color_type() != (ColorType::Grayscale, BitDepth::Sixteen) {
+        let message = "the PNG has other samples than brightness of 16 bits";
+        return Err(Error::new(ErrorKind::Malformed, message));
+    }
+    let len = reader.output_buffer_size().filter(|len| *len <= max_bytes);
+    let too_long = || {
+        let max_mebibytes = max_bytes >> 20;
+        Error::new(ErrorKind::Limit, format!("the PNG has over {max_mebibytes} MiB"))
+    };
+    let mut bytes = vec![0; len.ok_or_else(too_long)?];
+    let frame = reader.next_frame(&mut bytes).map_err(malformed)?;
+    let (pairs, _) = bytes.as_chunks::<2>();
+    Ok(WideGray {
+        width: frame.width,
+        height: frame.height,
+        samples: pairs.iter().map(|pair| u16::from_be_bytes(*pair)).collect(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +126,22 @@ mod tests {
                 assert_eq!(decode(&file), (3, 2, samples), "{color:?} {is_wide}");
             }
         }
+    }
+
+    #[test]
+    fn brightness_of_16_bits_is_decoded_and_other_files_are_errors() {
+        let image = |color, is_wide, samples: &[u8]| {
+            let image = PngImage { width: 2, height: 1, color, is_wide, samples };
+            encode_png(&image).unwrap()
+        };
+        let file = image(PngColor::Gray, true, &[1, 2, 3, 4]);
+        let expected = WideGray { width: 2, height: 1, samples: vec![0x0102, 0x0304] };
+        assert_eq!(decode_wide_gray(&file, 1 << 20).unwrap(), expected);
+        let kind = |file: &[u8], max| decode_wide_gray(file, max).unwrap_err().kind();
+        assert_eq!(kind(&file, 3), ErrorKind::Limit);
+        assert_eq!(kind(&file[..file.len() - 20], 1 << 20), ErrorKind::Malformed);
+        let narrow = image(PngColor::Gray, false, &[1, 2]);
+        assert_eq!(kind(&narrow, 1 << 20), ErrorKind::Malformed);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use logtool_core::{
 };
 
 use crate::{
+    format_state::{FORMAT_NAME, FormatState},
     sink::definitions::{Declarations, RecordTarget},
     write::{TopicHandle, Writer},
 };
@@ -28,7 +29,8 @@ pub(crate) struct UlogSink<W> {
     targets: Vec<Vec<RecordTarget>>,
     /// The topics, indexed by message id.
     handles: Vec<TopicHandle>,
-    /// Whether the new log has all contents of a single log, with the same names.
+    /// Whether the new log has all contents of a single log, with the same names. A log with
+    /// appended sections is written as one section, because some readers lose what is appended.
     is_whole: bool,
     remarks: Vec<String>,
 }
@@ -71,8 +73,9 @@ impl<W: Write + Send> UlogSink<W> {
             remarks,
             ..
         } = declarations;
-        let is_whole =
-            slices.len() == 1 && options.rename.is_empty() && !adds_information;
+        let is_whole = matches!(slices, [slice] if !has_appended_sections(slice)?)
+            && options.rename.is_empty()
+            && !adds_information;
         Ok(Self { writer, declarations, targets, handles, is_whole, remarks })
     }
 }
@@ -125,6 +128,12 @@ impl<W: Output> RecordSink for UlogSink<W> {
         self.write_declarations()?;
         self.writer.finish().map(drop)
     }
+}
+
+/// Returns whether the log of `slice` has appended sections.
+fn has_appended_sections(slice: &LogSlice<'_>) -> Result<bool> {
+    let state: FormatState = slice.manifest.decode_state(FORMAT_NAME)?;
+    Ok(!state.file_header.appended.is_empty())
 }
 
 fn unselected_error(log_index: usize, record: &Record<'_>) -> Error {

@@ -8,7 +8,7 @@ mod summary;
 use std::{path::Path, time::Instant};
 
 use logtool::{
-    Error, Result, Strictness,
+    Error, Remedy, Result, Strictness,
     convert::{Convert, ConvertRequest, Destination, RequestConflict},
 };
 
@@ -24,14 +24,31 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     check(args, &request)?;
     let places = output_paths::places(args)?;
     let mut worst = Outcome::Done;
+    let mut hints = Hints { is_shown: !global.quiet };
     for (input, destination) in &places {
-        let done = run_one(input, destination, &request, args.force, global);
+        let done =
+            run_one(input, destination, &request, args.force, &mut hints, global);
         worst = worst.max(match done {
             Err(err) if places.len() > 1 => error::print_one_of_several(&err),
             done => done?,
         });
     }
     Ok(worst)
+}
+
+/// The hints that are shown once, however many logs are converted.
+struct Hints {
+    /// Whether the hint about messages of ROS 1 is still to be shown.
+    is_shown: bool,
+}
+
+impl Hints {
+    /// Shows what helps if programs cannot read the messages of ROS 1 in a new log.
+    fn of_ros1_messages(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            notices::remedy(&Remedy::WriteRos2Messages);
+        }
+    }
 }
 
 /// Refuses options that contradict each other.
@@ -60,6 +77,7 @@ fn run_one(
     destination: &Destination,
     request: &ConvertRequest,
     is_forced: bool,
+    hints: &mut Hints,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
     let start = Instant::now();
@@ -73,6 +91,9 @@ fn run_one(
     let report = convert.run(&global.session)?;
     if !global.quiet {
         summary::print(&report, destination, request.format, start, global);
+    }
+    if report.has_ros1_messages {
+        hints.of_ros1_messages();
     }
     let outcome = notices::losses(report.losses, global.quiet);
     Ok(if report.is_cut { outcome.max(Outcome::DataLost) } else { outcome })

@@ -22,7 +22,7 @@ fn csv_files_have_the_names_of_ulog2csv() {
             "provenance.json",
         ]
     );
-    let att = "timestamp,x\n1000000,0.5\n2000000,1.5\n2500000,nan\n";
+    let att = "timestamp,x\n1000000,0.5\n2000000,1.5\n2500000,NaN\n";
     assert_eq!(folder.read("flight/flight_att_0.csv"), att);
     let strings = "timestamp,level,tag,message\n\
                    1100000,info,,\"ready, \"\"set\"\"\"\n\
@@ -130,7 +130,7 @@ fn merged_table_has_the_last_value_of_each_field() {
     assert_eq!(
         folder.read("m/merged.csv"),
         "timestamp,att.x,att.1.x\n\
-         1000000,0.5,\n1500000,0.5,-1.0\n2000000,1.5,-1.0\n2500000,nan,-1.0\n3000000,nan,-1.0\n"
+         1000000,0.5,\n1500000,0.5,-1.0\n2000000,1.5,-1.0\n2500000,NaN,-1.0\n3000000,NaN,-1.0\n"
     );
 }
 

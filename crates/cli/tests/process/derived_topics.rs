@@ -30,11 +30,11 @@ fn images_are_named_by_their_stamps_and_listed_in_a_table() {
     assert_eq!(
         lines[..3],
         [
-            "time,stamp,file,width,height,encoding,frame_id,depth_a,depth_b",
+            "time,stamp,file,width,height,encoding,frame_id",
             "1717236000002345678,1717236000000000000,1717236000.000000000.png,\
-             32,24,rgb8,camera,,",
+             32,24,rgb8,camera",
             "1717236001002345678,1717236001000000000,1717236001.000000000.png,\
-             32,24,rgb8,camera,,",
+             32,24,rgb8,camera",
         ]
     );
 }

@@ -39,7 +39,7 @@ fn single_topic_is_written_to_the_named_file() {
         folder.run(&[&args[..], more].concat()).assert_success();
     };
     convert("gps.csv", &[]);
-    let want = "timestamp,x\n1000000,0.5\n2000000,1.5\n2500000,nan\n";
+    let want = "timestamp,x\n1000000,0.5\n2000000,1.5\n2500000,NaN\n";
     assert_eq!(folder.read("gps.csv"), want);
     for name in ["a.jsonl", "a.parquet", "a.arrow", "a.npz", "new/b.csv"] {
         convert(name, &[]);

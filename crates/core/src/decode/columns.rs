@@ -26,7 +26,7 @@ mod strings;
 mod value_names;
 mod variable_size_columns;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
@@ -36,10 +36,11 @@ use crate::{
     decode::columns::{
         leaf::Leaf,
         plan::ColumnPlan,
-        program::{Program, Tables, TextEncoding},
+        program::{Program, Tables},
         row_buffer::{PayloadRows, ROWS_BYTES},
     },
     error::{Error, ErrorKind, Result},
+    io::decode_text::TextEncoding,
     log::{Columns, Decoder},
     model::{
         damage::{Damage, DamageKind},
@@ -49,12 +50,13 @@ use crate::{
     record::block::{Record, Run},
 };
 
-pub(crate) use crate::decode::columns::{
-    plan::with_field_name, projection::ColumnProjection, value_names::ValueNames,
-};
 pub use crate::decode::columns::{
+    fixed_size_columns::{COUNT_KEY, count_columns},
     plan::{FIELD_NAME_KEY, TIME_UNIT_KEY, time_field},
     value_names::VALUE_NAMES_KEY,
+};
+pub(crate) use crate::decode::columns::{
+    plan::with_field_name, projection::ColumnProjection, value_names::ValueNames,
 };
 
 /// The maximum size in bytes of variable-size payloads in one batch: an `i32` must be
@@ -68,6 +70,8 @@ pub struct LayoutDecoder {
     leaves: Vec<Leaf>,
     times: Vec<i64>,
     payloads: PendingPayloads,
+    /// The strings of fixed length in a payload.
+    texts: Vec<Range<usize>>,
 }
 
 /// The payloads that are not yet decoded.
@@ -127,7 +131,25 @@ impl LayoutDecoder {
                     })
                 }
             };
-        Ok(Self { plan, leaves, times: Vec::new(), payloads })
+        let mut texts = Vec::new();
+        layout.add_texts(0, &mut texts);
+        Ok(Self { plan, leaves, times: Vec::new(), payloads, texts })
+    }
+
+    /// Reports the records of `run` with strings of fixed length that are not UTF-8.
+    fn report_texts(&self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        if self.texts.is_empty() {
+            return;
+        }
+        for record in run.records() {
+            let texts = self.texts.iter().filter_map(|text| {
+                let chars = record.payload.get(text.clone())?;
+                (!chars.is_ascii()).then(|| TextEncoding::detect(up_to_nul(chars)))
+            });
+            if let Some(kind) = texts.max().and_then(TextEncoding::damage_kind) {
+                record.undecodable_damage().with_kind(kind).add_to(damage);
+            }
+        }
     }
 
     /// Decodes the collected payloads.
@@ -174,6 +196,7 @@ impl LayoutDecoder {
         damage: &mut Vec<Damage>,
     ) {
         if run.payloads().all(&has_valid_len) {
+            self.report_texts(run, damage);
             return self.add(run);
         }
         for single in run.single_record_runs() {
@@ -188,6 +211,7 @@ impl LayoutDecoder {
                         continue;
                     }
                 }
+                self.report_texts(single, damage);
                 self.add(single);
             }
         }
@@ -263,8 +287,8 @@ impl Decoder for LayoutDecoder {
                         |kind| record.undecodable_damage().with_kind(kind);
                     match self.append_variable_size(record) {
                         Ok((text_encoding, extra_bytes)) => {
-                            if text_encoding == TextEncoding::Latin1 {
-                                damage_of_kind(DamageKind::Latin1).add_to(damage);
+                            if let Some(kind) = text_encoding.damage_kind() {
+                                damage_of_kind(kind).add_to(damage);
                             }
                             if extra_bytes > 0 {
                                 record.extra_bytes_damage(extra_bytes).add_to(damage);
@@ -306,6 +330,11 @@ impl Decoder for LayoutDecoder {
         discard_times(&mut self.times);
         Ok(())
     }
+}
+
+/// Returns the part of `chars` before the first NUL.
+pub(crate) fn up_to_nul(chars: &[u8]) -> &[u8] {
+    chars.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 /// Clears `times`, and keeps up to one megabyte of its memory.

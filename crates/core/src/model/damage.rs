@@ -61,6 +61,9 @@ pub enum DamageKind {
     /// The record was read, and contains a string that is not UTF-8. It was decoded as
     /// Latin-1.
     Latin1,
+    /// The record was read, and contains a string that ends inside a character of UTF-8.
+    /// The character was decoded as U+FFFD.
+    IncompleteText,
     /// The record was read, and its payload has trailing bytes that belong to no field.
     /// They are dropped.
     ExtraBytes,
@@ -71,6 +74,9 @@ pub enum DamageKind {
     /// that was inspected before the first row had such values. Nothing is wrong with the
     /// record.
     NoColumn,
+    /// The record is complete, but in an encoding that is not supported. It is not decoded, so
+    /// that only its payload is available.
+    Unsupported,
     /// The definition of the topic is damaged or unusable. Its records are complete, but
     /// are only available as bytes.
     Definition,
@@ -84,9 +90,11 @@ impl DamageKind {
             Self::Doubtful
                 | Self::Index
                 | Self::Latin1
+                | Self::IncompleteText
                 | Self::ExtraBytes
                 | Self::TypeMismatch
                 | Self::NoColumn
+                | Self::Unsupported
                 | Self::Definition
         )
     }
@@ -98,9 +106,11 @@ impl DamageKind {
             self,
             Self::Undecodable
                 | Self::Latin1
+                | Self::IncompleteText
                 | Self::ExtraBytes
                 | Self::TypeMismatch
                 | Self::NoColumn
+                | Self::Unsupported
                 | Self::Definition
         )
     }
@@ -108,12 +118,12 @@ impl DamageKind {
     /// Returns whether the kind describes a record that was read but not decoded, so that
     /// only its payload is available.
     pub const fn keeps_payload(self) -> bool {
-        matches!(self, Self::Undecodable | Self::OverLimit)
+        matches!(self, Self::Undecodable | Self::OverLimit | Self::Unsupported)
     }
 
     /// Returns whether a reader gets other or less data than was recorded.
     pub const fn is_harmful(self) -> bool {
-        !matches!(self, Self::Index | Self::Latin1)
+        !matches!(self, Self::Index | Self::Latin1 | Self::IncompleteText)
     }
 }
 
@@ -277,6 +287,14 @@ impl Damage {
                     "{records} records with strings that are not UTF-8, decoded as Latin-1"
                 )
             }
+            DamageKind::IncompleteText if is_one => {
+                "a record with a string that ends inside a UTF-8 character".into()
+            }
+            DamageKind::IncompleteText => {
+                format!(
+                    "{records} records with strings that end inside a UTF-8 character"
+                )
+            }
             DamageKind::ExtraBytes => {
                 let bytes = match self.lost_bytes {
                     1 => "1 extra byte that is dropped".to_owned(),
@@ -300,6 +318,12 @@ impl Damage {
             }
             DamageKind::NoColumn => {
                 format!("{records} records with values that are in no column")
+            }
+            DamageKind::Unsupported if is_one => {
+                "a record in an encoding that is not supported".into()
+            }
+            DamageKind::Unsupported => {
+                format!("{records} records in an encoding that is not supported")
             }
             DamageKind::Definition => {
                 let message = "the definition of a topic cannot be used";

@@ -5,7 +5,7 @@
 //! offsets in every record of a topic. A string or a list is preceded by its length as a
 //! `u32`, and all fields after it are at variable offsets.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use arrow_schema::DataType;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct Layout {
     pub record_properties: RecordProperties,
     is_fixed: bool,
     has_columns: bool,
-    has_uncountable_list: bool,
+    has_count_column: bool,
     depth: u32,
 }
 
@@ -83,7 +83,8 @@ pub enum LayoutKind {
     Text,
     /// Binary data: its length in bytes as a `u32`, then the bytes.
     Bytes,
-    /// A list: the number of elements as a `u32`, then the elements without gaps.
+    /// A list: the number of elements as a `u32`, then the elements without gaps. Elements
+    /// without fields have no bytes; the column of such a list has their number.
     List(Arc<LayoutKind>),
 }
 
@@ -123,6 +124,10 @@ pub enum Primitive {
 /// four bytes of memory, whatever the file contains.
 pub const MAX_LAYOUT_BYTES: u32 = 4 << 20;
 
+/// The number of strings in a record from which on further ones in nested types are not examined
+/// for other encodings than UTF-8.
+const MAX_TEXTS: usize = 1 << 16;
+
 /// The maximum depth of nested types and lists.
 const MAX_DEPTH: u32 = 64;
 
@@ -154,7 +159,7 @@ impl Layout {
         }
         let is_fixed = fields.iter().all(LayoutField::is_fixed);
         let has_columns = fields.iter().any(LayoutField::has_columns);
-        let has_uncountable_list = fields.iter().any(LayoutField::has_uncountable_list);
+        let has_count_column = fields.iter().any(LayoutField::has_count_column);
         let depth =
             1 + fields.iter().map(|field| field.kind.depth()).max().unwrap_or(0);
         if depth > MAX_DEPTH {
@@ -168,29 +173,29 @@ impl Layout {
             record_properties: RecordProperties::default(),
             is_fixed,
             has_columns,
-            has_uncountable_list,
+            has_count_column,
             depth,
         })
     }
 
     /// Returns a message about the first list whose elements have no fields, so that its
-    /// length is in no column.
-    pub fn uncountable_list(&self) -> Option<String> {
-        let list = self.uncountable_list_path()?;
+    /// column has only their number.
+    pub fn count_column(&self) -> Option<String> {
+        let list = self.count_column_path()?;
         Some(format!(
-            "the length of {list} is in no column, because its elements have no fields"
+            "the elements of {list} have no fields, and its column has their number"
         ))
     }
 
     /// Returns the path of the first list whose elements have no fields, e.g. `poses.marks`.
-    fn uncountable_list_path(&self) -> Option<String> {
-        let field = self.fields.iter().find(|field| field.has_uncountable_list())?;
+    fn count_column_path(&self) -> Option<String> {
+        let field = self.fields.iter().find(|field| field.has_count_column())?;
         let mut kind = &field.kind;
-        while let LayoutKind::List(element) = kind {
+        while let (LayoutKind::List(element), false) = (kind, kind.is_count()) {
             kind = element;
         }
         let inner_path = match kind {
-            LayoutKind::Nested(layout) => layout.uncountable_list_path(),
+            LayoutKind::Nested(layout) => layout.count_column_path(),
             _ => None,
         };
         Some(match inner_path {
@@ -204,6 +209,32 @@ impl Layout {
     pub fn with_record_properties(mut self, properties: RecordProperties) -> Self {
         self.record_properties = properties;
         self
+    }
+
+    /// Adds the byte ranges of the strings of fixed length, if the layout is at `offset`. Layouts
+    /// of variable size have none.
+    pub(crate) fn add_texts(&self, offset: usize, texts: &mut Vec<Range<usize>>) {
+        if !self.is_fixed {
+            return;
+        }
+        for field in &self.fields {
+            let start = offset.saturating_add(field.offset as usize);
+            let count = field.count.unwrap_or(1) as usize;
+            match &field.kind {
+                LayoutKind::Primitive(Primitive::Char) => {
+                    texts.push(start..start + count)
+                }
+                LayoutKind::Nested(inner) if inner.has_columns => {
+                    for index in 0..count {
+                        if texts.len() >= MAX_TEXTS {
+                            return;
+                        }
+                        inner.add_texts(start + index * inner.size as usize, texts);
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Returns whether all records have the same length.
@@ -280,11 +311,11 @@ impl LayoutField {
 }
 
 impl LayoutField {
-    /// Returns whether the field contains a list whose length is in no column, see
-    /// [`Layout::uncountable_list`].
-    fn has_uncountable_list(&self) -> bool {
+    /// Returns whether the field contains a list whose elements have no fields, see
+    /// [`Layout::count_column`].
+    fn has_count_column(&self) -> bool {
         let is_visible = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_visible && self.kind.has_uncountable_list()
+        is_visible && self.kind.has_count_column()
     }
 }
 
@@ -299,6 +330,12 @@ impl LayoutKind {
         }
     }
 
+    /// Returns whether this is a list of elements without fields, of which there is only the
+    /// number.
+    pub(crate) fn is_count(&self) -> bool {
+        matches!(self, Self::List(element) if element.is_fixed() && element.size() == 0)
+    }
+
     /// Returns whether all values have the same size.
     pub fn is_fixed(&self) -> bool {
         match self {
@@ -307,7 +344,8 @@ impl LayoutKind {
             | Self::SignedTimestamp
             | Self::Duration => true,
             Self::Nested(layout) => layout.is_fixed,
-            Self::Text | Self::Bytes | Self::List(_) => false,
+            Self::List(_) => self.is_count(),
+            Self::Text | Self::Bytes => false,
         }
     }
 
@@ -322,17 +360,15 @@ impl LayoutKind {
     fn has_columns(&self) -> bool {
         match self {
             Self::Nested(layout) => layout.has_columns,
-            Self::List(element) => element.has_columns(),
+            Self::List(element) => self.is_count() || element.has_columns(),
             _ => true,
         }
     }
 
-    fn has_uncountable_list(&self) -> bool {
+    fn has_count_column(&self) -> bool {
         match self {
-            Self::Nested(layout) => layout.has_uncountable_list,
-            Self::List(element) => {
-                !element.has_columns() || element.has_uncountable_list()
-            }
+            Self::Nested(layout) => layout.has_count_column,
+            Self::List(element) => self.is_count() || element.has_count_column(),
             _ => false,
         }
     }

@@ -83,4 +83,7 @@ pub enum Remedy {
     },
     /// Accept losses: records that cannot be decoded are then kept unchanged.
     KeepUndecodable,
+    /// The MCAP file has messages of ROS 1, which some programs do not read: translate them to
+    /// messages of ROS 2.
+    WriteRos2Messages,
 }

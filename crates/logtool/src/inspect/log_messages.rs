@@ -1,4 +1,4 @@
-//! Text messages of a log: logged strings and events of PX4, or the messages of ROS nodes.
+//! Text messages of a log: logged strings and events of PX4, or the messages of nodes.
 
 mod filter;
 mod iterator;
@@ -65,7 +65,9 @@ pub fn require_topics(manifest: &Manifest) -> Result<MessageTopics> {
         let noun = formats::noun(manifest);
         Error::other(match has_messages {
             true => {
-                format!("it is {noun} without a topic of the type rosgraph_msgs/Log")
+                format!(
+                    "it is {noun} without a topic of the type rosgraph_msgs/Log or foxglove.Log"
+                )
             }
             false => format!("it is {noun}, which has no text messages"),
         })

@@ -222,7 +222,13 @@ impl Findings {
 
 /// Returns whether the records that were read are affected.
 fn is_damage(damage: &Damage) -> bool {
-    !matches!(damage.kind, DamageKind::Latin1 | DamageKind::NoColumn)
+    !matches!(
+        damage.kind,
+        DamageKind::Latin1
+            | DamageKind::IncompleteText
+            | DamageKind::NoColumn
+            | DamageKind::Unsupported
+    )
 }
 
 /// Returns whether `known` includes `damage`.

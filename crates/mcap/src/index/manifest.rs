@@ -16,11 +16,12 @@ use crate::{
     format_state::{FORMAT_NAME, FormatState, STREAM_KEYS},
     index::{ChannelStatistics, IndexPass, PartEntry},
     messages::{
-        decoder, json_schema_error, layout,
+        decoder, has_definition, json_schema_error, layout,
         protobuf::{self, PROTOBUF},
         ros2::is_latched,
         well_known_definition,
     },
+    metadata_name,
     schema_encoding::{remove_schema_encoding, schema_encoding, set_schema_encoding},
     wire::PAYLOAD_HEADER_LEN,
 };
@@ -149,12 +150,15 @@ impl IndexPass {
             let mut topic = self.create_topic(id, first, *instance);
             *instance += 1;
             if let Some((definition, encoding)) = well_known_definition(&topic) {
+                let what = match topic.definition_bytes().trim_ascii() {
+                    b"" => "an empty definition",
+                    _ => "a definition without fields",
+                };
                 topic.definition = definition;
                 set_schema_encoding(&mut topic.metadata, encoding);
                 let name = &topic.name;
                 self.remarks.push(format!(
-                    "the topic {name:?} has an empty definition; that of the well-known \
-                     type is used"
+                    "the topic {name:?} has {what}; that of the well-known type is used"
                 ));
             }
             // Many channels may share a schema, so the total size is limited.
@@ -163,8 +167,7 @@ impl IndexPass {
             let name = topic.name.clone();
             // A topic without a definition or without messages loses nothing, and an
             // unsupported definition is valid.
-            let has_definition = !topic.definition_bytes().trim_ascii().is_empty();
-            let has_loss = has_definition && topic.records != Some(0);
+            let has_loss = has_definition(&topic) && topic.records != Some(0);
             let records = topic.records.unwrap_or(0);
             let mut report_unusable = |kind: ErrorKind, reason: &str| {
                 if has_loss && kind != ErrorKind::Unsupported {
@@ -197,7 +200,7 @@ impl IndexPass {
                     budget.admit(&schema).map(|()| schema)
                 }
                 Some(Ok(layout)) => {
-                    if let Some(message) = layout.uncountable_list() {
+                    if let Some(message) = layout.count_column() {
                         anomalies.push(format!("the topic {name:?}: {message}"));
                     }
                     budget.schema(&layout)
@@ -294,9 +297,11 @@ impl IndexPass {
             ),
         ]);
         metadata.insert(MetadataKey::Chunks.into(), self.chunk_statistics().to_value());
-        let records = self.metadata.iter().map(|(name, entries)| {
-            let entries = entries.iter().map(|(key, value)| (key.clone(), text(value)));
-            (name.clone(), Value::Map(entries.collect()))
+        let records = self.metadata.iter().map(|(name, entries_of_record)| {
+            let entries =
+                entries_of_record.iter().map(|(key, value)| (key.clone(), text(value)));
+            let name = metadata_name::without_checksum(name, entries_of_record);
+            (name.to_owned(), Value::Map(entries.collect()))
         });
         metadata
             .insert(MetadataKey::MetadataRecords.into(), Value::Map(records.collect()));

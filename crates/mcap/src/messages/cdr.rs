@@ -82,11 +82,10 @@ impl Decoder for CdrDecoder {
             let message = record.payload.get(self.header_len..).unwrap_or_default();
             let start = bytes.len();
             let limit = MAX_DECOMPRESSED_BYTES.saturating_sub(start);
-            let message = Encoding::Cdr.decompress(message, limit);
-            let message = match message {
+            let message = match Encoding::Cdr.message(message, limit) {
                 Ok(message) => message,
-                Err(kind) => {
-                    record.undecodable_damage().with_kind(kind).add_to(damage);
+                Err(unreadable) => {
+                    unreadable.damage(&record).add_to(damage);
                     continue;
                 }
             };

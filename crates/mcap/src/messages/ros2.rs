@@ -78,9 +78,9 @@ impl Translation {
                         remark: if is_log {
                             Some(omitted_fields_remark(topic))
                         } else {
-                            invalid_names_remark(
+                            changed_names_remark(
                                 topic,
-                                &described.definition.names_invalid_in_ros2(),
+                                &described.definition.names_changed_for_ros2(),
                             )
                         },
                     })
@@ -103,21 +103,21 @@ fn omitted_fields_remark(topic: &Topic) -> String {
     )
 }
 
-/// Returns a remark about the names in the type of `topic` that ROS 2 does not allow, if
-/// there are any.
-fn invalid_names_remark(topic: &Topic, invalid_names: &[String]) -> Option<String> {
-    if invalid_names.is_empty() {
+/// Returns a remark about the names in the type of `topic` that are changed, because ROS 2
+/// does not allow them, if there are any.
+fn changed_names_remark(topic: &Topic, changed_names: &[String]) -> Option<String> {
+    if changed_names.is_empty() {
         return None;
     }
     let (listed, unlisted) =
-        invalid_names.split_at_checked(MAX_NAMES).unwrap_or((invalid_names, &[]));
+        changed_names.split_at_checked(MAX_NAMES).unwrap_or((changed_names, &[]));
     let and_more = match unlisted.len() {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
     let (label, names) = (topic.label(), listed.join(", "));
     Some(format!(
-        "the topic {label:?}: names that ROS 2 does not allow are kept: {names}{and_more}"
+        "the topic {label:?}: names that ROS 2 does not allow are changed: {names}{and_more}"
     ))
 }
 

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{DoubtfulRecords, LogSlice, Output, Result};
 
-use crate::write::Writer;
+use crate::{metadata_name, write::Writer};
 
-/// The name of the metadata records.
+/// The name of the metadata records, without the checksum of their contents.
 const RECORD_NAME: &str = "logtool.doubtful";
 
 /// The keys of the metadata records that are not topics.
@@ -89,7 +89,9 @@ impl DoubtfulNotes {
     /// Writes the metadata records.
     pub(super) fn write<W: Output>(&self, writer: &mut Writer<W>) -> Result<()> {
         let notes = self.messages.values().chain(&self.attachments);
-        notes.into_iter().try_for_each(|note| writer.metadata(RECORD_NAME, note))
+        notes.into_iter().try_for_each(|note| {
+            writer.metadata(&metadata_name::with_checksum(RECORD_NAME, note), note)
+        })
     }
 }
 

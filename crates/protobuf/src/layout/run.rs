@@ -1,6 +1,6 @@
 //! Executing the steps of a conversion.
 
-use logtool_core::{ByteReader, Primitive};
+use logtool_core::{ByteReader, Primitive, decode_text};
 
 use crate::{
     layout::program::{FieldType, Program, Repetition, Step},
@@ -189,7 +189,7 @@ fn text_unless_empty(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn text(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
-    raw(key, String::from_utf8_lossy(bytes).as_bytes(), out);
+    raw(key, decode_text(bytes).as_bytes(), out);
 }
 
 fn raw(key: u64, bytes: &[u8], out: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 //! Checks of the types and definitions of connections.
 
-use logtool_core::{ColumnBudget, Finding, Findings, decode_text};
+use logtool_core::{ColumnBudget, ErrorKind, Finding, Findings, decode_text};
 use logtool_rosmsg::resolve_definition;
 
 use crate::{
@@ -56,6 +56,8 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
             Ok(parsed) => parsed
                 .anomaly
                 .map(|anomaly| Finding::new(&code::DEFINITION_MISMATCH, anomaly)),
+            // The manifest has a remark about a definition that is not supported.
+            Err(err) if err.kind() == ErrorKind::Unsupported => None,
             Err(err) => Some(Finding::new(&code::DEFINITION_BROKEN, err.to_string())),
         };
         if let Some(finding) = finding {

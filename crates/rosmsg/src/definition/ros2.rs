@@ -16,9 +16,10 @@
 //! | `rosgraph_msgs/Log` | `rcl_interfaces/Log`, without `frame_id` and `topics`, with other levels |
 //!
 //! (Sources: the packages of ROS 2 with these names; their mapping rules for ros1_bridge; for
-//! `tfMessage`, the converter of rosbags.) Other field names are not changed, although ROS 2
-//! requires lower case: see [`names`].
+//! `tfMessage`, the converter of rosbags.) Other names are changed if ROS 2 does not allow them: see
+//! [`names`].
 
+pub(super) mod interfaces;
 pub(crate) mod marker;
 pub(super) mod names;
 #[cfg(test)]
@@ -31,7 +32,7 @@ use logtool_core::Result;
 use crate::definition::{
     MessageType,
     line::{Constant, Field},
-    ros2::marker::AddedFields,
+    ros2::{marker::AddedFields, names::Renames},
     scope::{Base, SIGNED_TIME, Scope},
 };
 
@@ -88,51 +89,54 @@ int32 sec
 uint32 nanosec
 ";
 
-/// New names for the fields of a type: each old name with its new name.
-pub(super) struct FieldRenames(Vec<(&'static str, &'static str)>);
+/// New names for the fields of a type.
+pub(super) struct FieldRenames(Renames);
 
 impl FieldRenames {
     /// Returns the renames for `message_type` of ROS 1.
     pub(super) fn to_ros2(message_type: &MessageType) -> Self {
-        Self::new(message_type, |ros1, ros2| (ros1, ros2))
+        Self(Renames::of_fields(message_type))
     }
 
     /// Returns the renames for `message_type` of ROS 2.
     pub(super) fn to_ros1(message_type: &MessageType) -> Self {
-        Self::new(message_type, |ros1, ros2| (ros2, ros1))
-    }
-
-    fn new(
-        message_type: &MessageType,
-        old_and_new: fn(&'static str, &'static str) -> (&'static str, &'static str),
-    ) -> Self {
-        let renames = RENAMED_FIELDS
-            .into_iter()
-            .filter(|(type_name, ..)| *type_name == message_type.name)
-            .map(|(_, ros1, ros2)| old_and_new(ros1, ros2));
-        // Two fields must not get the same name.
-        let is_free = |(_, new_name): &(&str, &str)| {
-            !message_type.fields.iter().any(|field| field.name == *new_name)
-        };
-        Self(renames.filter(is_free).collect())
+        let mut renames = Renames::default();
+        for (type_name, ros1, ros2) in RENAMED_FIELDS {
+            // Two fields must not get the same name.
+            let is_free = !message_type.fields.iter().any(|field| field.name == ros1);
+            if type_name == message_type.name && is_free {
+                renames.insert(ros2, ros1.to_owned());
+            }
+        }
+        Self(renames)
     }
 
     /// Returns the new name of the field `name`.
-    pub(super) fn apply<'n>(&self, name: &'n str) -> &'n str {
-        let rename = self.0.iter().find(|(old_name, _)| *old_name == name);
-        rename.map_or(name, |(_, new_name)| new_name)
+    pub(super) fn apply<'n>(&'n self, name: &'n str) -> &'n str {
+        self.0.apply(name)
     }
 }
 
-/// Returns the name of the ROS 1 type `name` in ROS 2 definitions, which do not contain `msg`.
-pub(super) fn definition_name(name: &str) -> &str {
-    let renamed = RENAMED_TYPES.iter().find(|(ros1, _)| *ros1 == name);
-    renamed.map_or(name, |(_, ros2)| ros2)
+/// Returns the name that ROS 2 gave to the field `name` of `message_type` of ROS 1, if it changed
+/// it.
+fn new_name_of_field(message_type: &MessageType, name: &str) -> Option<&'static str> {
+    let is_renamed = |(type_name, ros1, _): &(&str, &str, &str)| {
+        *type_name == message_type.name && *ros1 == name
+    };
+    RENAMED_FIELDS.into_iter().find(is_renamed).map(|(_, _, ros2)| ros2)
 }
 
-/// Returns the full ROS 2 name, with `msg`, of the ROS 1 type `name`.
-pub(super) fn full_name(name: &str) -> String {
-    match definition_name(name).split_once('/') {
+/// Returns the name that ROS 2 gave to the type `name` of ROS 1, if it changed it.
+fn new_name_of_type(name: &str) -> Option<&'static str> {
+    RENAMED_TYPES.into_iter().find(|(ros1, _)| *ros1 == name).map(|(_, ros2)| ros2)
+}
+
+/// Returns the full ROS 2 name, with `msg`, of the first of `types`, which are of ROS 1.
+pub(super) fn full_name(types: &[MessageType]) -> String {
+    let renames = Renames::of_types(types);
+    let name =
+        types.first().map_or("", |message_type| renames.apply(&message_type.name));
+    match name.split_once('/') {
         Some((package, message_type)) => format!("{package}/msg/{message_type}"),
         None => name.to_owned(),
     }
@@ -161,6 +165,7 @@ fn wrapped_time(message_type: &MessageType) -> Option<usize> {
 pub(super) fn text(types: &[MessageType]) -> Result<String> {
     let scope = Scope::new(types);
     scope.check()?;
+    let type_names = Renames::of_types(types);
     let mut text = String::new();
     let mut is_time_used = [false; TIMES.len()];
     let mut has_marker = false;
@@ -175,10 +180,11 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             continue;
         }
         if index > 0 {
-            push_type_header(&mut text, definition_name(&message_type.name));
+            push_type_header(&mut text, type_names.apply(&message_type.name));
         }
+        let constant_names = Renames::of_constants(message_type);
         for constant in &message_type.constants {
-            text.push_str(&constant_line(constant));
+            text.push_str(&constant_line(constant, &constant_names));
         }
         let renames = FieldRenames::to_ros2(message_type);
         let names = message_type.fields.iter().map(|field| field.name.as_str());
@@ -189,7 +195,7 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             let base = match scope.base(index, field)? {
                 Base::Type(inner) => {
                     inner_types.push(inner);
-                    types.get(inner).map_or("", |inner| definition_name(&inner.name))
+                    types.get(inner).map_or("", |inner| type_names.apply(&inner.name))
                 }
                 Base::BuiltIn(_) if field.base == "char" => "uint8",
                 Base::BuiltIn(_) => {
@@ -329,8 +335,9 @@ fn has_seq(message_type: &MessageType) -> bool {
 }
 
 /// Returns the line of a ROS 2 definition for `constant`, which is of ROS 1.
-fn constant_line(constant: &Constant) -> String {
+fn constant_line(constant: &Constant, names: &Renames) -> String {
     let Constant { type_name, name, value } = constant;
+    let name = names.apply(name);
     // A byte is unsigned in ROS 2.
     let value = match (type_name.as_str(), value.parse::<i8>()) {
         ("byte", Ok(number)) => number.cast_unsigned().to_string(),

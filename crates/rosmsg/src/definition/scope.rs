@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use logtool_core::{Error, ErrorKind, LayoutKind, Primitive, Result};
 
-use crate::definition::{MessageType, line::Field, malformed};
+use crate::definition::{MessageType, line::Field, malformed, text};
 
 /// The maximum nesting depth of types.
 pub(super) const MAX_DEPTH: u32 = 60;
@@ -61,7 +61,7 @@ impl<'t> Scope<'t> {
             self.types.get(index).map_or("", |message_type| message_type.name.as_str());
         let type_index = match name.split_once('/') {
             Some((package, name)) => {
-                let short_name = name.strip_prefix("msg/").unwrap_or(name);
+                let short_name = text::without_interface(name);
                 let with_package = format!("{package}/{short_name}");
                 let index = self.by_name.get(with_package.as_str());
                 index.or_else(|| self.by_name.get(short_name)).copied()

@@ -254,7 +254,7 @@ fn many_fields_and_constants_are_processed_in_linear_time() {
     let fields = "float64 D\n".repeat(50_000);
     let definition = Definition::parse("sensor_msgs/CameraInfo", &fields).unwrap();
     assert!(definition.ros2_text().unwrap().starts_with("float64 d\nfloat64 d\n"));
-    assert_eq!(definition.names_invalid_in_ros2(), Vec::<String>::new());
+    assert_eq!(definition.names_changed_for_ros2(), Vec::<String>::new());
     let constants = (0..50_000).map(|value| format!("int32 A_{value}={value}\n"));
     let text = "int32 a\n".to_owned() + &constants.collect::<String>();
     assert_eq!(labels(&text, "a").len(), 50_000);

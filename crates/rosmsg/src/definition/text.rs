@@ -29,7 +29,7 @@ pub(super) fn parse(
     for line in text.trim_start_matches('\u{feff}').lines() {
         if is_separator(line) {
             is_after_separator = true;
-        } else if let Some(name) = line.trim().strip_prefix("MSG:") {
+        } else if let Some(name) = type_of_header(line) {
             let name = short_name(name.trim());
             types.push(MessageType { name, ..MessageType::default() });
             is_after_separator = false;
@@ -69,16 +69,33 @@ pub(super) fn write(types: &[MessageType]) -> String {
     text
 }
 
+/// Returns the name in the line after a separator. rosbag2 writes `SRV:` and `ACTION:` for services
+/// and actions.
+fn type_of_header(line: &str) -> Option<&str> {
+    let (kind, name) = line.trim().split_once(':')?;
+    ["MSG", "SRV", "ACTION"].contains(&kind).then_some(name)
+}
+
+/// Returns `name`, which may have no package, without the kind of the interface.
+pub(super) fn without_interface(name: &str) -> &str {
+    let (kind, rest) = name.split_once('/').unwrap_or_default();
+    if INTERFACES.contains(&kind) { rest } else { name }
+}
+
 /// Returns whether a line is a separator: two or more `=`; ROS writes 80.
 fn is_separator(line: &str) -> bool {
     let line = line.trim();
     line.len() > 1 && line.bytes().all(|byte| byte == b'=')
 }
 
-/// Removes the `msg` of ROS 2 names: `pkg/msg/Type` becomes `pkg/Type`.
+/// The kinds of interfaces in the names of ROS 2.
+const INTERFACES: [&str; 3] = ["msg", "srv", "action"];
+
+/// Removes the kind of the interface from a ROS 2 name: `pkg/msg/Type` becomes `pkg/Type`.
 fn short_name(name: &str) -> String {
-    match name.split_once("/msg/") {
-        Some((package, name)) if !package.contains('/') && !name.contains('/') => {
+    let mut parts = name.split('/');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(package), Some(kind), Some(name), None) if INTERFACES.contains(&kind) => {
             format!("{package}/{name}")
         }
         _ => name.to_owned(),

@@ -92,7 +92,7 @@ impl Inspection<'_> {
         for record in block.iter() {
             let Derivation { encoding, .. } = self.derivation;
             let message = encoding
-                .decompress(record.payload, MAX_DECOMPRESSED_BYTES)
+                .message(record.payload, MAX_DECOMPRESSED_BYTES)
                 .unwrap_or_default();
             self.part_bytes = self.part_bytes.saturating_add(message.len());
             if let Some(message_schema) = self.derivation.point_schema_of(&message) {

@@ -215,11 +215,11 @@ impl Decoder for PointDecoder {
             let json = (self.encoding == Encoding::Json)
                 .then(|| JsonCloud::parse(record.payload));
             let decompressed =
-                self.encoding.decompress(record.payload, MAX_DECOMPRESSED_BYTES);
+                self.encoding.message(record.payload, MAX_DECOMPRESSED_BYTES);
             let message = match decompressed {
                 Ok(message) => message,
-                Err(kind) => {
-                    record.undecodable_damage().with_kind(kind).add_to(damage);
+                Err(unreadable) => {
+                    unreadable.damage(&record).add_to(damage);
                     continue;
                 }
             };

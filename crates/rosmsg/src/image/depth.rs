@@ -1,4 +1,4 @@
-//! Images of distances in meters, as floats.
+//! Images of distances in meters, as floats, or as numbers for their inverses.
 
 use crate::image::rows::ImageRows;
 
@@ -20,6 +20,34 @@ pub(super) fn samples(
         }
     }
     (samples, clipped)
+}
+
+/// How `compressed_depth_image_transport` stores distances as integers of 16 bits: `v` means
+/// `a / (v - b)` meters, and 0 means that there is no distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DepthQuantization {
+    /// The parameter `a`.
+    pub a: f32,
+    /// The parameter `b`.
+    pub b: f32,
+}
+
+impl DepthQuantization {
+    /// Returns the distances for `values` in millimeters of 16 bits, like those of raw images in
+    /// meters, big-endian, and the number of distances that do not fit.
+    pub fn millimeters(self, values: &[u16]) -> (Vec<u8>, u64) {
+        let mut samples = Vec::with_capacity(values.len() * 2);
+        let mut too_far = 0;
+        for value in values {
+            let meters = match value {
+                0 => 0.0,
+                value => f64::from(self.a) / (f64::from(*value) - f64::from(self.b)),
+            };
+            samples.extend(millimeters(meters).to_be_bytes());
+            too_far += u64::from(meters.is_finite() && meters > MAX_METERS);
+        }
+        (samples, too_far)
+    }
 }
 
 /// Larger distances do not fit 16 bits, even when they are rounded to millimeters.

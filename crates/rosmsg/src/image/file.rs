@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use logtool_core::ByteReader;
 
+use crate::image::depth::DepthQuantization;
+
 /// An image file.
 #[derive(Clone, Debug)]
 pub struct ImageFile<'m> {
@@ -15,9 +17,8 @@ pub struct ImageFile<'m> {
     pub extension: &'static str,
     /// The width and height in pixels, for PNG, JPEG and BMP.
     pub size: Option<(u32, u32)>,
-    /// For quantized depth, the parameters `a` and `b`: a value `v` other than 0 means
-    /// `a / (v - b)` meters.
-    pub quantization: Option<(f32, f32)>,
+    /// For depth in meters, which is quantized, the meaning of the values of the PNG.
+    pub quantization: Option<DepthQuantization>,
 }
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -66,12 +67,12 @@ fn extension(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Parses `int32 format | float32 a | float32 b`, followed by a PNG. Returns the PNG, and `a` and
-/// `b`.
-fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
+/// Parses `int32 format | float32 a | float32 b`, followed by a PNG. Returns the PNG, and the
+/// parameters.
+fn compressed_depth(data: &[u8]) -> Option<(&[u8], DepthQuantization)> {
     let mut reader = ByteReader::new(data);
     reader.u32()?;
-    let parameters = (reader.f32()?, reader.f32()?);
+    let parameters = DepthQuantization { a: reader.f32()?, b: reader.f32()? };
     reader.remaining().starts_with(PNG).then_some((reader.remaining(), parameters))
 }
 

@@ -78,6 +78,18 @@ pub(super) fn single_samples(
     }
 }
 
+/// Replaces `samples` that are negative, as signed integers of `size` bytes, by 0. Returns their
+/// number.
+pub(super) fn clear_negative(samples: &mut [u16], size: usize) -> u64 {
+    let sign_bit = if size == 1 { 1 << 7 } else { 1 << 15 };
+    let mut count = 0;
+    for sample in samples.iter_mut().filter(|sample| **sample & sign_bit != 0) {
+        *sample = 0;
+        count += 1;
+    }
+    count
+}
+
 /// Encodes `samples` with `size` bytes each, big-endian.
 pub(super) fn encode(samples: &[u16], size: usize) -> Vec<u8> {
     match size {

@@ -24,6 +24,20 @@ pub(super) struct ImageRows<'m> {
 }
 
 impl<'m> ImageRows<'m> {
+    /// Returns `count` rows of `len` bytes in `data`, or `None` if bytes are missing. A step of 0
+    /// means that rows are not padded.
+    pub(super) fn new(
+        data: &'m [u8],
+        step: usize,
+        len: usize,
+        count: usize,
+    ) -> Option<Self> {
+        let step = if step == 0 { len } else { step };
+        let end = count.checked_sub(1)?.checked_mul(step)?.checked_add(len)?;
+        let is_valid = len > 0 && step >= len && end <= data.len();
+        is_valid.then_some(Self { data, step, len, count })
+    }
+
     /// Returns the bytes of each row, without padding.
     pub(super) fn iter(self) -> impl Iterator<Item = &'m [u8]> {
         let rows = self.data.chunks(self.step.max(1)).take(self.count);

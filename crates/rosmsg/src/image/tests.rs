@@ -51,8 +51,8 @@ fn depths_in_meters_become_millimeters_and_invalid_depths_0() {
     let expected = [1234_u16, 0, 0, 0, 65535, 65535].map(u16::to_be_bytes).concat();
     let little: Vec<u8> = meters.iter().flat_map(|m| m.to_le_bytes()).collect();
     assert_eq!(samples((6, 1), "32FC1", 24, &little), expected);
-    let clipped = pixels((6, 1), "32FC1", false, 24, &little).unwrap().clipped;
-    assert_eq!(clipped, 1);
+    let too_far = pixels((6, 1), "32FC1", false, 24, &little).unwrap().too_far;
+    assert_eq!(too_far, 1);
     let big: Vec<u8> = meters.iter().flat_map(|m| m.to_be_bytes()).collect();
     assert_eq!(pixels((6, 1), "32FC1", true, 24, &big).unwrap().samples, expected);
     let double: Vec<u8> = [2.5_f64].iter().flat_map(|m| m.to_le_bytes()).collect();
@@ -70,13 +70,76 @@ fn yuv_is_converted_by_bt601() {
     ];
     for ([y, u, v], expected) in bars {
         let uyvy = samples((2, 1), "yuv422", 4, &[u, y, v, y]);
-        let yuyv = samples((2, 1), "yuv422_yuy2", 4, &[y, u, y, v]);
-        assert_eq!(uyvy, yuyv);
+        assert_eq!(uyvy, samples((2, 1), "uyvy", 4, &[u, y, v, y]));
+        for name in ["yuv422_yuy2", "yuyv"] {
+            assert_eq!(uyvy, samples((2, 1), name, 4, &[y, u, y, v]), "{name}");
+        }
+        // All brightness, then a color for 2 x 2 pixels or for each pixel.
+        for (name, data) in [
+            ("nv12", [y, y, u, v].as_slice()),
+            ("nv21", &[y, y, v, u]),
+            ("nv24", &[y, y, u, v, u, v]),
+        ] {
+            assert_eq!(uyvy, samples((2, 1), name, 2, data), "{name}");
+        }
         for (value, expected) in uyvy.iter().zip(expected.iter().cycle()) {
             assert!(value.abs_diff(*expected) <= 1, "{uyvy:?} {expected:?}");
         }
     }
     assert_eq!(samples((1, 1), "yuv422", 2, &[128, 126]).len(), 3);
+}
+
+/// Brightness of 235 with neutral color is white, 255; color is read from its own plane.
+#[test]
+fn planes_of_color_have_their_own_rows() {
+    let white = |image: Vec<u8>| image.iter().map(|v| *v == 255).collect::<Vec<_>>();
+    let (light, dark) = ([true; 3], [false; 3]);
+    // 3 x 3 pixels: colors of 2 columns and 2 rows are shared, also those at the edges.
+    let brightness = [235, 235, 16, 16, 235, 16, 235, 16, 235];
+    let expected = [light, light, dark, dark, light, dark, light, dark, light].concat();
+    let nv12 = [&brightness[..], &[128; 8]].concat();
+    assert_eq!(white(samples((3, 3), "nv12", 3, &nv12)), expected);
+    let nv24 = [&brightness[..], &[128; 18]].concat();
+    assert_eq!(white(samples((3, 3), "nv24", 3, &nv24)), expected);
+    // Padded rows: a step of 4, also for the rows of colors.
+    let padded = [235, 235, 9, 9, 235, 235, 9, 9, 128, 128, 9, 9];
+    assert_eq!(white(samples((2, 2), "nv21", 4, &padded)), [light; 4].concat());
+    // A step of all planes, which some drivers state, means rows without padding.
+    let tight = [235, 235, 235, 235, 128, 128];
+    assert_eq!(white(samples((2, 2), "nv21", 3, &tight)), [light; 4].concat());
+    assert_eq!(white(samples((2, 2), "nv21", 0, &tight)), [light; 4].concat());
+    let missing = pixels((2, 2), "nv21", false, 2, &tight[..5]);
+    assert_eq!(missing.unwrap_err().kind(), ErrorKind::Malformed);
+    // A red of the second color must be at its columns only: (81, 90, 240) is red.
+    let colors = [81, 81, 81, 81, 128, 128, 90, 240];
+    let rgb = samples((4, 1), "nv12", 4, &colors);
+    assert!(rgb[..6].iter().all(|v| v.abs_diff(76) <= 1), "{rgb:?}");
+    assert!(rgb[6..].chunks(3).all(|p| p[0] > 250 && p[1] < 5 && p[2] < 5), "{rgb:?}");
+}
+
+#[test]
+fn signed_integers_are_kept_and_negative_ones_counted() {
+    let values = [0_i16, 1, -1, i16::MAX, i16::MIN];
+    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let image = pixels((5, 1), "16SC1", false, 10, &data).unwrap();
+    let expected = [0_u16, 1, 0, 32767, 0].map(u16::to_be_bytes).concat();
+    assert_eq!((image.samples, image.bits, image.negative), (expected, 16, 2));
+    let image = pixels((3, 1), "8SC1", false, 3, &[127, 128, 255]).unwrap();
+    assert_eq!((image.samples, image.bits, image.negative), (vec![127, 0, 0], 8, 2));
+}
+
+#[test]
+fn quantized_depth_becomes_millimeters() {
+    let quantization = DepthQuantization { a: 10_100.0, b: -1_009.0 };
+    // depth = A / (v - B): 10100 / (0.5 m) - 1009 = 19191; 0 means no distance.
+    let (samples, too_far) = quantization.millimeters(&[19_191, 9_091, 0, 1]);
+    let expected = [500_u16, 1000, 0, 10_000].map(u16::to_be_bytes).concat();
+    assert_eq!((samples, too_far), (expected, 0));
+    let far = DepthQuantization { a: 1_000.0, b: 2.0 };
+    let (samples, too_far) = far.millimeters(&[3, 2, 1]);
+    // 1000 m; infinite; negative.
+    let expected = [65_535_u16, 0, 0].map(u16::to_be_bytes).concat();
+    assert_eq!((samples, too_far), (expected, 1));
 }
 
 #[test]
@@ -111,7 +174,7 @@ fn incomplete_and_unsupported_images_are_rejected() {
     }
     let empty = pixels((0, 2), "mono8", false, 0, &[1]);
     assert_eq!(empty.unwrap_err().kind(), ErrorKind::Malformed);
-    let unsupported = pixels((1, 1), "nv21", false, 1, &[0]);
+    let unsupported = pixels((1, 1), "nv16", false, 1, &[0]);
     assert_eq!(unsupported.unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
@@ -147,7 +210,7 @@ fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) 
     let image = ImageType::Compressed(Encoding::Ros1).parse(&message).unwrap();
     let ImageContent::File(file) = image.content else { panic!("{:?}", image.content) };
     if format.contains("32FC1") {
-        assert_eq!(file.quantization, Some((2.0, 3.0)));
+        assert_eq!(file.quantization, Some(DepthQuantization { a: 2.0, b: 3.0 }));
     }
     (file.extension, file.size, file.bytes.len())
 }

@@ -2,11 +2,12 @@
 //!
 //! A header line with the names of the columns is followed by a line for each row. Cells are quoted
 //! as RFC 4180 requires, lines delimiter in `\n`. Times are integers in the unit of the log format,
-//! or ISO 8601 if they are UTC. Floats are the shortest text that reads back as the same float.
+//! or ISO 8601 if they are UTC. Floats are the shortest text that reads back as the same float, `NaN`,
+//! `inf` or `-inf`.
 //! Null values are empty cells; nested values are JSON text in one cell.
 //!
 //! ulog2csv is different: it prints booleans as numbers instead of `true` and `false`, never
-//! quotes, and formats floats like numpy (`1e-05` instead of `1e-5`).
+//! quotes, and formats floats like numpy (`1e-05` instead of `1e-5`, `nan` instead of `NaN`).
 
 mod cell;
 mod options;
@@ -220,7 +221,7 @@ impl CsvEncoder {
 fn cell_for(field: &Field, options: CsvOptions, delimiter: u8) -> Box<dyn Cell> {
     macro_rules! number {
         ($type:ty) => {
-            Box::new(NumberCell::<$type>::new(delimiter))
+            Box::new(NumberCell::<$type>::new(options.special_floats(), delimiter))
         };
     }
     match field.data_type() {

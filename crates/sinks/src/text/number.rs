@@ -5,6 +5,28 @@ use crate::text::{
     number_format::{NumberBuffer, write_float, write_integer, write_text},
 };
 
+/// The texts of floats that are not numbers.
+#[derive(Debug)]
+pub(crate) struct SpecialFloats {
+    nan: &'static [u8],
+    infinity: &'static [u8],
+    negative_infinity: &'static [u8],
+}
+
+impl SpecialFloats {
+    /// The texts of C, which readers of points expect.
+    pub(crate) const C: Self =
+        Self { nan: b"nan", infinity: b"inf", negative_infinity: b"-inf" };
+
+    /// The texts that most readers of CSV take for floats. Polars takes a column with `nan` for
+    /// text.
+    pub(crate) const CSV: Self = Self { nan: b"NaN", ..Self::C };
+
+    /// The texts that Apache Spark takes for floats.
+    pub(crate) const SPARK: Self =
+        Self { nan: b"NaN", infinity: b"Infinity", negative_infinity: b"-Infinity" };
+}
+
 /// A number whose text can be cached.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// Returns whether this number has the same text as `other`; floats must have the same bits.
@@ -14,8 +36,14 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// `buffer`, and returns its length, which is at most 24 bytes.
     ///
     /// Floats always have a decimal point or an exponent: `1.0`, `1e-7`. NaN and infinities are
-    /// `nan`, `inf` and `-inf`.
-    fn write_to(self, buffer: &mut NumberBuffer) -> usize;
+    /// those of `specials`.
+    fn write_with(self, buffer: &mut NumberBuffer, specials: &SpecialFloats) -> usize;
+
+    /// Like [`write_with`](Self::write_with), with `nan`, `inf` and `-inf`.
+    #[inline]
+    fn write_to(self, buffer: &mut NumberBuffer) -> usize {
+        self.write_with(buffer, &SpecialFloats::C)
+    }
 
     /// Like [`write_to`](Self::write_to), for JSON: NaN is `null`, and infinities are written as
     /// specified by `infinities`.
@@ -33,7 +61,7 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn write_to(self, buffer: &mut NumberBuffer) -> usize {
+            fn write_with(self, buffer: &mut NumberBuffer, _: &SpecialFloats) -> usize {
                 let (magnitude, is_negative) = $magnitude(self);
                 match write_integer(u64::from(magnitude), is_negative, buffer) {
                     Some(len) => len,
@@ -72,17 +100,17 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn write_to(self, buffer: &mut NumberBuffer) -> usize {
+            fn write_with(self, buffer: &mut NumberBuffer, specials: &SpecialFloats) -> usize {
                 if let Some(len) = $write_fast(self, &mut *buffer) {
                     len
                 } else if self.is_finite() {
                     write_text(zmij::Buffer::new().format_finite(self).as_bytes(), buffer)
                 } else if self.is_nan() {
-                    write_text(b"nan", buffer)
+                    write_text(specials.nan, buffer)
                 } else if self > 0.0 {
-                    write_text(b"inf", buffer)
+                    write_text(specials.infinity, buffer)
                 } else {
-                    write_text(b"-inf", buffer)
+                    write_text(specials.negative_infinity, buffer)
                 }
             }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CellType {
-    /// All cells are empty.
+    /// All cells are empty, or missing.
     #[default]
     Empty,
     Bool,
@@ -24,7 +24,7 @@ impl CellType {
     /// Returns the type of `cell`.
     pub(super) fn detect(cell: &[u8]) -> Self {
         let cell = cell.trim_ascii();
-        if cell.is_empty() {
+        if is_missing(cell) {
             return Self::Empty;
         }
         // Names of floats, such as `nan` and `Infinity`, are short.
@@ -66,6 +66,12 @@ impl CellType {
     }
 }
 
+/// Returns whether `cell` has no value: it is empty, or `NA`, which R writes. In a column of text,
+/// `NA` is text.
+pub(super) fn is_missing(cell: &[u8]) -> bool {
+    matches!(cell.trim_ascii(), b"" | b"NA")
+}
+
 /// Parses a Boolean.
 pub(super) fn parse_bool(text: &str) -> Option<bool> {
     match text {
@@ -85,6 +91,9 @@ mod tests {
         for (cell, kind) in [
             ("", Empty),
             (" ", Empty),
+            ("NA", Empty),
+            (" NA ", Empty),
+            ("na", Text),
             ("0", Natural),
             (" 17 ", Natural),
             ("-17", Signed),

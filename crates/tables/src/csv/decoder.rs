@@ -10,12 +10,12 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, FieldRef, SchemaRef};
 use logtool_core::{
-    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
-    decode_text, time_array,
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, TextEncoding,
+    View, decode_text, time_array,
 };
 
 use crate::csv::{
-    cell_type::{CellType, parse_bool},
+    cell_type::{CellType, is_missing, parse_bool},
     columns::{self, TableColumn},
     first_pass::CsvState,
     row_parser::{ParsedRow, RowParser},
@@ -56,6 +56,8 @@ enum Values {
     Unsigned(UInt64Builder),
     Float(Float64Builder),
     Text(StringBuilder),
+    /// The cells of a column that had no values when its type was determined.
+    Missing(StringBuilder),
 }
 
 impl RowDecoder {
@@ -120,20 +122,17 @@ impl Decoder for RowDecoder {
             }
             self.bytes += record.payload.len();
             self.times.push(record.time.as_nanos());
-            let (mut is_latin1, mut is_type_mismatch) = (false, false);
+            let (mut encoding, mut is_type_mismatch) = (TextEncoding::Utf8, false);
             for part in self.columns.iter_mut().flat_map(|column| &mut column.parts) {
                 let cell = self.parser.cell(part.cell).unwrap_or_default();
                 is_type_mismatch |= !part.values.push(cell);
-                is_latin1 |= matches!(part.values, Values::Text(_))
-                    && str::from_utf8(cell).is_err();
-            }
-            for (is_set, kind) in [
-                (is_latin1, DamageKind::Latin1),
-                (is_type_mismatch, DamageKind::TypeMismatch),
-            ] {
-                if is_set {
-                    record.undecodable_damage().with_kind(kind).add_to(damage);
+                if matches!(part.values, Values::Text(_)) {
+                    encoding = encoding.max(TextEncoding::detect(cell));
                 }
+            }
+            let mismatch = is_type_mismatch.then_some(DamageKind::TypeMismatch);
+            for kind in encoding.damage_kind().into_iter().chain(mismatch) {
+                record.undecodable_damage().with_kind(kind).add_to(damage);
             }
         }
     }
@@ -185,25 +184,28 @@ impl Values {
             CellType::Natural | CellType::Signed => Self::Signed(Int64Builder::new()),
             CellType::Unsigned => Self::Unsigned(UInt64Builder::new()),
             CellType::Float => Self::Float(Float64Builder::new()),
-            CellType::Empty | CellType::Text => Self::Text(StringBuilder::new()),
+            CellType::Empty => Self::Missing(StringBuilder::new()),
+            CellType::Text => Self::Text(StringBuilder::new()),
         }
     }
 
-    /// Appends the value of `cell`. An empty cell is null. A cell that does not have the type of
+    /// Appends the value of `cell`. A missing cell is null. A cell that does not have the type of
     /// the column is also null; in this case, returns `false`.
     fn push(&mut self, cell: &[u8]) -> bool {
-        if let Self::Text(builder) = self {
-            builder.append_option((!cell.is_empty()).then(|| decode_text(cell)));
+        let is_missing = match self {
+            Self::Text(_) => cell.is_empty(),
+            _ => is_missing(cell),
+        };
+        if let Self::Text(builder) | Self::Missing(builder) = self {
+            builder.append_option((!is_missing).then(|| decode_text(cell)));
             return true;
         }
-        let text = str::from_utf8(cell).map(str::trim);
-        let is_empty = text == Ok("");
-        let text = text.ok().filter(|_| !is_empty);
+        let text = str::from_utf8(cell).map(str::trim).ok().filter(|_| !is_missing);
         macro_rules! push {
             ($builder:expr, $value:expr) => {{
                 let value = $value;
                 $builder.append_option(value);
-                is_empty || value.is_some()
+                is_missing || value.is_some()
             }};
         }
         match self {
@@ -217,7 +219,7 @@ impl Values {
             Self::Float(builder) => {
                 push!(builder, text.and_then(|text| text.parse().ok()))
             }
-            Self::Text(_) => true,
+            Self::Text(_) | Self::Missing(_) => true,
         }
     }
 
@@ -227,7 +229,7 @@ impl Values {
             Self::Signed(builder) => Arc::new(builder.finish()),
             Self::Unsigned(builder) => Arc::new(builder.finish()),
             Self::Float(builder) => Arc::new(builder.finish()),
-            Self::Text(builder) => Arc::new(builder.finish()),
+            Self::Text(builder) | Self::Missing(builder) => Arc::new(builder.finish()),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn rows() -> RowSchema {
         let string = wire::logged_string(*kind, payload)?;
         row.push_text(Some(&Level::from_log_byte(string.level).name()));
         row.push(string.tag.map_or(Cell::Null, |tag| Cell::UInt(tag.into())));
-        row.push_text(Some(&logtool_core::decode_text(string.text)));
+        row.push_logged_text(string.text, &[]);
         Some(())
     };
     RowSchema { schema: schema(), read: Box::new(read) }

@@ -71,9 +71,7 @@ pub(super) fn rows(event_reader: EventReader) -> RowSchema {
         row.push_text(Some(&Level::from_log_byte(string.level).name()));
         row.push_text(Some(if string.tag.is_some() { "tagged" } else { "string" }));
         row.push(string.tag.map_or(Cell::Null, |tag| Cell::UInt(tag.into())));
-        row.push_text(Some(
-            logtool_core::decode_text(string.text).trim_end_matches('\t'),
-        ));
+        row.push_logged_text(string.text, &['\t']);
         Some(())
     };
     RowSchema { schema: schema(), read: Box::new(read) }

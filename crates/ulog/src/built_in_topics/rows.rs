@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Record, Result, Run,
-    TopicSet, time_array, time_field,
+    TextEncoding, TopicSet, decode_text, time_array, time_field,
 };
 
 use crate::{built_in_topics::EventLayout, events::Catalog};
@@ -64,9 +64,17 @@ pub(super) struct RowBuilder<'r> {
     next: usize,
     /// The number of bytes of text in the row.
     text: usize,
+    /// The encoding of the texts from the log: that with the largest defect.
+    encoding: TextEncoding,
 }
 
 impl RowBuilder<'_> {
+    /// Fills the next column with a string of the log, which ends before `end`.
+    pub(super) fn push_logged_text(&mut self, bytes: &[u8], end: &[char]) {
+        self.encoding = self.encoding.max(TextEncoding::detect(bytes));
+        self.push(Cell::Text(decode_text(bytes).trim_end_matches(end)));
+    }
+
     /// Fills the next column.
     pub(super) fn push(&mut self, cell: Cell<'_>) {
         if let Cell::Text(text) = cell {
@@ -151,11 +159,16 @@ impl Decoder for RowDecoder {
                     .add_to(damage);
                 continue;
             }
-            let mut row = RowBuilder { columns: &mut self.columns, next: 0, text: 0 };
+            let columns = &mut self.columns;
+            let encoding = TextEncoding::default();
+            let mut row = RowBuilder { columns, next: 0, text: 0, encoding };
             let is_decoded = (self.read)(&record, &mut row).is_some();
             self.text += row.text;
             if is_decoded {
                 self.times.push(record.time.as_nanos());
+                if let Some(kind) = row.encoding.damage_kind() {
+                    record.undecodable_damage().with_kind(kind).add_to(damage);
+                }
             } else {
                 record.undecodable_damage().add_to(damage);
             }

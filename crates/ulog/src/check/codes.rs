@@ -80,7 +80,8 @@ pub(super) static INFO_DUPLICATE: FindingCode = FindingCode::warning(
 );
 pub(super) static INFO_TEXT: FindingCode = FindingCode::warning(
     "ulog.info.latin1",
-    "a string value of an information is not UTF-8; it is read as Latin-1",
+    "a string value of an information is not UTF-8; it is read as Latin-1, or ends inside a \
+     character",
 );
 pub(super) static LEVEL: FindingCode = FindingCode::warning(
     "ulog.string.level",

@@ -1,6 +1,6 @@
 //! Planning columns of fixed size: values at offsets.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 
@@ -55,7 +55,11 @@ impl LayoutPlanner<'_> {
             Node::Leaf(leaf) => self.label(layout, &field.name, name, leaf),
             _ => None,
         };
-        let mut fields: FieldArray = vec![(arrow_field(name, data_type), node)];
+        let column = match field.kind.is_count() {
+            true => count_field(name),
+            false => arrow_field(name, data_type),
+        };
+        let mut fields: FieldArray = vec![(column, node)];
         fields.extend(label);
         Ok(fields)
     }
@@ -101,6 +105,10 @@ impl LayoutPlanner<'_> {
                 let data_type = DataType::Duration(TimeUnit::Nanosecond);
                 (data_type, Leaf::new(source, kind.size(), duration_column(), offsets))
             }
+            LayoutKind::List(_) if kind.is_count() => {
+                let values = primitive_column(Primitive::U32);
+                (DataType::UInt32, Leaf::new(source, kind.size(), values, offsets))
+            }
             LayoutKind::Text | LayoutKind::Bytes | LayoutKind::List(_) => {
                 let message = "a string or a list has no fixed size";
                 return Err(Error::new(ErrorKind::Unsupported, message));
@@ -127,6 +135,39 @@ impl LayoutPlanner<'_> {
 /// Returns an Arrow field that is never null.
 pub(super) fn arrow_field(name: &str, data_type: DataType) -> FieldRef {
     Arc::new(Field::new(name, data_type, false))
+}
+
+/// The key of the field metadata of a column that has the number of elements of a list. The
+/// elements have no fields.
+pub const COUNT_KEY: &str = "logtool.count_of_elements_without_fields";
+
+/// Returns the names of the columns in `fields` that have the number of elements of a list, e.g.
+/// `poses.marks`.
+pub fn count_columns(fields: &Fields) -> Vec<String> {
+    let mut names = Vec::new();
+    // Types are nested at most as deep as layouts.
+    for field in fields {
+        let name = field.name();
+        let mut data_type = field.data_type();
+        if field.metadata().contains_key(COUNT_KEY) {
+            names.push(name.clone());
+        }
+        while let DataType::List(item) | DataType::FixedSizeList(item, _) = data_type {
+            data_type = item.data_type();
+        }
+        if let DataType::Struct(inner) = data_type {
+            names.extend(
+                count_columns(inner).into_iter().map(|inner| format!("{name}.{inner}")),
+            );
+        }
+    }
+    names
+}
+
+/// Returns the Arrow field of the number of elements of a list.
+fn count_field(name: &str) -> FieldRef {
+    let metadata = HashMap::from([(COUNT_KEY.to_owned(), "true".to_owned())]);
+    Arc::new(Field::new(name, DataType::UInt32, false).with_metadata(metadata))
 }
 
 /// Returns a struct of the arrays `children`.

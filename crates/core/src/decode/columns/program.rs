@@ -5,7 +5,7 @@
 //! leaf needs in the table of that leaf. Nothing else is inspected and no length is
 //! trusted, so that the time and memory are proportional to the size of the payload.
 
-use crate::model::layout::TrailingBytes;
+use crate::{io::decode_text::TextEncoding, model::layout::TrailingBytes};
 
 /// The index of a table of pieces.
 pub(super) type TableIndex = usize;
@@ -91,18 +91,10 @@ pub(super) struct PayloadSummary {
     /// An upper bound of the size of the payload in columns in bytes: a byte that is not
     /// valid UTF-8 becomes two.
     pub(super) max_column_bytes: u64,
-    /// The encoding of its strings.
+    /// The encoding of its strings: that with the largest defect.
     pub(super) text_encoding: TextEncoding,
     /// The total size of the fields in bytes.
     pub(super) fields_len: usize,
-}
-
-/// The encoding of the strings in a payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TextEncoding {
-    Utf8,
-    /// Some are not valid UTF-8, so they are decoded as Latin-1.
-    Latin1,
 }
 
 struct PayloadParser<'p> {
@@ -130,9 +122,8 @@ impl PayloadParser<'_> {
                     if *is_text {
                         self.string_bytes += len;
                         let text = self.payload.get(start..self.offset)?;
-                        if str::from_utf8(text).is_err() {
-                            self.text_encoding = TextEncoding::Latin1;
-                        }
+                        let encoding = TextEncoding::detect(text);
+                        self.text_encoding = self.text_encoding.max(encoding);
                     }
                 }
                 Step::Repeat { count, min_element_len, body } => {

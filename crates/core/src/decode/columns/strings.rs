@@ -6,19 +6,22 @@ use arrow_array::{ArrayRef, BinaryArray, Int32Array, StringArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 
 use crate::{
-    decode::columns::gather::{GatherValues, ValueOffsets, take},
+    decode::columns::{
+        gather::{GatherValues, ValueOffsets, take},
+        up_to_nul,
+    },
     io::decode_text::decode_text,
 };
 
 /// A column of strings of fixed length, each up to its first NUL.
 ///
-/// Strings that are not valid UTF-8 are decoded as Latin-1.
+/// They are decoded by [`decode_text`].
 pub(super) struct FixedStringColumn {
     len: usize,
     strings: StringColumn,
 }
 
-/// A column of strings. Those that are not valid UTF-8 are decoded as Latin-1.
+/// A column of strings, which are decoded by [`decode_text`].
 pub(super) struct StringColumn {
     /// The concatenated strings. The first of the ends is 0.
     text: String,
@@ -44,8 +47,7 @@ impl FixedStringColumn {
 
     fn add(&mut self, piece: &[u8], offset: usize) {
         let chars = piece.get(offset..offset + self.len).unwrap_or_default();
-        let end = chars.iter().position(|byte| *byte == 0).unwrap_or(chars.len());
-        self.strings.add(&chars[..end]);
+        self.strings.add(up_to_nul(chars));
     }
 }
 

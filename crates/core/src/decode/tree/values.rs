@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 
-use crate::decode::tree::ValueType;
+use crate::{decode::tree::ValueType, io::decode_text::decode_text};
 
 /// A scalar value of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,10 +91,9 @@ impl ValueBuffer {
             (Self::U64(values), Scalar::UInt(value)) => values.push(value),
             (Self::F32(values), Scalar::F32(value)) => values.push(value),
             (Self::F64(values), Scalar::F64(value)) => values.push(value),
-            (Self::Text(values), Scalar::Bytes(value)) => match str::from_utf8(value) {
-                Ok(_) => values.push(value),
-                Err(_) => values.push(String::from_utf8_lossy(value).as_bytes()),
-            },
+            (Self::Text(values), Scalar::Bytes(value)) => {
+                values.push(decode_text(value).as_bytes());
+            }
             (Self::Bytes(values), Scalar::Bytes(value)) => values.push(value),
             _ => return None,
         }

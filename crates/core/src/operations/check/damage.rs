@@ -44,6 +44,11 @@ pub(super) static LATIN1: FindingCode = FindingCode::warning(
     "text.latin1",
     "records contain strings that are not UTF-8; they are decoded as Latin-1",
 );
+pub(super) static INCOMPLETE_TEXT: FindingCode = FindingCode::warning(
+    "text.incomplete",
+    "records contain strings that end inside a UTF-8 character, which becomes U+FFFD; the writer \
+     cut them to a number of bytes",
+);
 pub(super) static EXTRA_BYTES: FindingCode = FindingCode::error(
     "damage.extra_bytes",
     "records are longer than the definition of their topic; the extra bytes are dropped",
@@ -57,6 +62,11 @@ pub(super) static NO_COLUMN: FindingCode = FindingCode::note(
     "values.no_column",
     "records contain values that have no column, because none of the inspected records \
      had such values",
+);
+
+pub(super) static UNSUPPORTED: FindingCode = FindingCode::warning(
+    "encoding.unsupported",
+    "complete records are in an encoding that is not supported; they are not decoded",
 );
 
 /// All damage found in a pass.
@@ -158,9 +168,11 @@ fn code(kind: DamageKind) -> &'static FindingCode {
         DamageKind::Doubtful => &DOUBTFUL,
         DamageKind::Index => &INDEX,
         DamageKind::Latin1 => &LATIN1,
+        DamageKind::IncompleteText => &INCOMPLETE_TEXT,
         DamageKind::ExtraBytes => &EXTRA_BYTES,
         DamageKind::TypeMismatch => &TYPE_MISMATCH,
         DamageKind::NoColumn => &NO_COLUMN,
+        DamageKind::Unsupported => &UNSUPPORTED,
     }
 }
 

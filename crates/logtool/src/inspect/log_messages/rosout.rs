@@ -1,23 +1,35 @@
-//! The messages of ROS nodes: `rosgraph_msgs/Log`, and `rcl_interfaces/msg/Log` of ROS 2.
+//! The messages of nodes: `rosgraph_msgs/Log`, `rcl_interfaces/msg/Log` of ROS 2, and
+//! `foxglove.Log`.
 //!
-//! ROS 1 numbers its levels 1, 2, 4, 8 and 16, and ROS 2 numbers them 10, 20, 30, 40 and 50,
-//! so that a number alone identifies the level.
+//! | | levels | field of the text |
+//! |---|---|---|
+//! | ROS 1 | 1, 2, 4, 8, 16 | `msg` |
+//! | ROS 2 | 10, 20, 30, 40, 50 | `msg` |
+//! | Foxglove | 1 to 5; 0 is unknown | `message` |
+//!
+//! The field identifies the levels.
 
 use std::sync::Arc;
 
 use arrow_array::{
     Array as _, ArrayRef, Int64Array, RecordBatch, StringArray,
     cast::AsArray as _,
-    types::{Int8Type, UInt8Type},
+    types::{Int8Type, Int32Type, Int64Type, UInt8Type},
 };
 use arrow_schema::DataType;
 use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
 
 use crate::{error::Result, records::rows::PrintedRows};
 
-/// The names of the type in bags, and in MCAP files of ROS 1 and ROS 2.
-const TYPES: [&str; 3] =
-    ["rosgraph_msgs/Log", "rosgraph_msgs/msg/Log", "rcl_interfaces/msg/Log"];
+/// The names of the types in bags, and in MCAP files of ROS 1, ROS 2 and Foxglove.
+const TYPES: [&str; 6] = [
+    "rosgraph_msgs/Log",
+    "rosgraph_msgs/msg/Log",
+    "rcl_interfaces/msg/Log",
+    "foxglove.Log",
+    "foxglove_msgs/Log",
+    "foxglove_msgs/msg/Log",
+];
 
 /// The node `rosout` of ROS 1 repeats all messages in a topic with this suffix.
 const AGGREGATE_SUFFIX: &str = "_agg";
@@ -85,21 +97,44 @@ pub(super) fn columns(
     batch: &RecordBatch,
 ) -> Option<(StringArray, &StringArray, &StringArray)> {
     let strings = |name| batch.column_by_name(name)?.as_string_opt::<i32>();
+    let (texts, level): (_, fn(i64) -> String) = match strings("msg") {
+        Some(texts) => (texts, ros_level),
+        None => (strings("message")?, foxglove_level),
+    };
     let levels = numbers(batch.column_by_name("level")?)?;
     let levels = levels.iter().map(|number| Some(level(number.unwrap_or_default())));
-    Some((levels.collect(), strings("name")?, strings("msg")?))
+    Some((levels.collect(), strings("name")?, texts))
 }
 
 fn numbers(column: &ArrayRef) -> Option<Int64Array> {
     Some(match column.data_type() {
         DataType::Int8 => column.as_primitive::<Int8Type>().unary(i64::from),
         DataType::UInt8 => column.as_primitive::<UInt8Type>().unary(i64::from),
+        DataType::Int32 => column.as_primitive::<Int32Type>().unary(i64::from),
+        DataType::Int64 => column.as_primitive::<Int64Type>().clone(),
+        // Foxglove's JSON schema lists the levels without a type, so that values are text.
+        DataType::Utf8 => {
+            let texts = column.as_string::<i32>().iter();
+            texts.map(|text| text.and_then(|text| text.parse().ok())).collect()
+        }
         _ => return None,
     })
 }
 
-/// Returns the name of a level, as in the logs of PX4.
-fn level(number: i64) -> String {
+/// Returns the name of a level of Foxglove, as in the logs of PX4.
+fn foxglove_level(number: i64) -> String {
+    match number {
+        1 => "debug".into(),
+        2 => "info".into(),
+        3 => "warning".into(),
+        4 => "error".into(),
+        5 => "critical".into(),
+        other => format!("level {other}"),
+    }
+}
+
+/// Returns the name of a level of ROS, as in the logs of PX4.
+fn ros_level(number: i64) -> String {
     match number {
         1 | 10 => "debug".into(),
         2 | 20 => "info".into(),
@@ -137,9 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn levels_of_both_ros_versions_have_names() {
+    fn levels_of_each_type_have_names() {
         // rosgraph_msgs/Log: FATAL=16; rcl_interfaces/msg/Log: WARN=30.
-        let names = [4, 16, 30, 50, 3].map(level);
+        let names = [4, 16, 30, 50, 3].map(ros_level);
         assert_eq!(names, ["warning", "critical", "warning", "critical", "level 3"]);
+        // foxglove.Log: WARNING=3, FATAL=5.
+        let names = [3, 5, 0].map(foxglove_level);
+        assert_eq!(names, ["warning", "critical", "level 0"]);
     }
 }

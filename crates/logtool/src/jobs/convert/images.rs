@@ -11,8 +11,8 @@ mod index;
 use std::collections::{BTreeMap, HashMap};
 
 use logtool_core::{
-    Block, Damage, Log, Part, Record, Selection, TableSink, TimeBase, Timestamp,
-    TopicId, TopicSet,
+    Block, Damage, DamageKind, ErrorKind, Log, Part, Record, Selection, TableSink,
+    TimeBase, Timestamp, TopicId, TopicSet,
 };
 use logtool_sinks::{FileNames, MemoryBudget, NameStyle};
 use rayon::prelude::*;
@@ -65,7 +65,8 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
         names_taken: HashMap::new(),
         tables: BTreeMap::new(),
         rows: 0,
-        clipped: BTreeMap::new(),
+        too_far: BTreeMap::new(),
+        negative: BTreeMap::new(),
     };
     let reader = ImageReader { log, selection, types };
     let mut skipped = SkippedImages::default();
@@ -190,9 +191,15 @@ impl ImageReader<'_> {
                     }
                     Ok(None) => found.empty.push(record.topic),
                     Err(reason) => {
-                        let lost =
-                            record.undecodable_damage().with_reason(reason.message());
-                        lost.add_to(&mut found.damage);
+                        let kind = match reason.kind() {
+                            ErrorKind::Unsupported => DamageKind::Unsupported,
+                            _ => DamageKind::Undecodable,
+                        };
+                        record
+                            .undecodable_damage()
+                            .with_kind(kind)
+                            .with_reason(reason.message())
+                            .add_to(&mut found.damage);
                     }
                 }
             }
@@ -244,10 +251,15 @@ struct ImageWriter<'g> {
     names_taken: HashMap<(TopicId, Timestamp), u32>,
     tables: BTreeMap<TopicId, ImageTable>,
     rows: u64,
-    /// By topic, the number of images with pixels that are too far away for the file, and the
-    /// number of these pixels.
-    clipped: BTreeMap<TopicId, (u64, u64)>,
+    /// The images with pixels that are too far away for the file.
+    too_far: ClippedImages,
+    /// The images with negative pixels.
+    negative: ClippedImages,
 }
+
+/// By topic, the number of images with pixels that do not fit the file, and the number of these
+/// pixels.
+type ClippedImages = BTreeMap<TopicId, (u64, u64)>;
 
 impl ImageWriter<'_> {
     /// Writes `images`, which follow those of the last call in the log.
@@ -258,9 +270,13 @@ impl ImageWriter<'_> {
             let same =
                 self.names_taken.entry((image.topic, image.file_time())).or_default();
             let file = image.file_name(*same);
-            if image.clipped > 0 {
-                let (images, pixels) = self.clipped.entry(image.topic).or_default();
-                (*images, *pixels) = (*images + 1, *pixels + image.clipped);
+            let clipped = [
+                (&mut self.too_far, image.clipped.too_far),
+                (&mut self.negative, image.clipped.negative),
+            ];
+            for (by_topic, more) in clipped.into_iter().filter(|(_, more)| *more > 0) {
+                let (images, pixels) = by_topic.entry(image.topic).or_default();
+                (*images, *pixels) = (*images + 1, *pixels + more);
             }
             *same += 1;
             self.rows += 1;
@@ -278,18 +294,25 @@ impl ImageWriter<'_> {
         Ok(())
     }
 
-    /// Returns remarks about pixels that are too far away.
+    /// Returns remarks about pixels whose values do not fit the file.
     fn remarks(&self, log: &dyn Log) -> Vec<String> {
-        let remark = |(topic, (images, pixels)): (&TopicId, &(u64, u64))| {
-            let label = log.manifest().topic(*topic).map(|topic| topic.label());
-            let (images, pixels) =
-                (count_of(*images, "image"), count_of(*pixels, "pixel"));
-            let label = label.unwrap_or_default();
-            format!(
-                "{pixels} in {images} of {label} are further than 65.535 m: they are stored \
-                 as that distance, 65535 mm"
-            )
+        let remarks = |by_topic: &ClippedImages, what: &str| -> Vec<String> {
+            let remark = |(topic, (images, pixels)): (&TopicId, &(u64, u64))| {
+                let label = log.manifest().topic(*topic).map(|topic| topic.label());
+                let (images, pixels) =
+                    (count_of(*images, "image"), count_of(*pixels, "pixel"));
+                let label = label.unwrap_or_default();
+                format!("{pixels} in {images} of {label} {what}")
+            };
+            by_topic.iter().map(remark).collect()
         };
-        self.clipped.iter().map(remark).collect()
+        [
+            remarks(
+                &self.too_far,
+                "are further than 65.535 m: they are stored as that distance, 65535 mm",
+            ),
+            remarks(&self.negative, "are negative: they are stored as 0"),
+        ]
+        .concat()
     }
 }

@@ -7,6 +7,8 @@ use logtool_core::{
     TopicSet, WriteOptions, copy,
 };
 
+use logtool_rosmsg::Encoding;
+
 use crate::{
     error::{Error, Result},
     formats::LogFormat,
@@ -90,6 +92,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     if copy.translation.is_some_and(TranslationKind::is_lidar) {
         report.lidar = lidar::warnings(manifest, &copy.topics);
     }
+    report.has_ros1_messages = report.records > 0 && copy.has_ros1_messages();
     (report.warnings, report.notes) = (copy.warnings, copy.remarks);
     Ok(report)
 }
@@ -231,6 +234,16 @@ impl LogCopy {
             translated,
             selection,
         })
+    }
+
+    /// Returns whether the new log is an MCAP file with messages of ROS 1.
+    fn has_ros1_messages(&self) -> bool {
+        let is_translated = self.options.payload_encoding.is_some();
+        let topics = self.translated.manifest().topics();
+        let mut selected = topics.filter(|(id, _)| self.selection.topics.contains(*id));
+        self.format == LogFormat::Mcap
+            && !is_translated
+            && selected.any(|(_, topic)| topic.encoding == Encoding::Ros1.name())
     }
 
     /// Returns the source log and the selection of records for the new log.

@@ -45,6 +45,9 @@ pub struct ConvertReport {
     /// Remarks about changed data of a new log, one sentence each. The session's `Progress` has
     /// received them too.
     pub notes: Vec<String>,
+    /// Whether a new MCAP file has messages of ROS 1. Rerun and PlotJuggler 4 read only messages of
+    /// ROS 2, see [`MessageTypes::Ros`](crate::convert::MessageTypes::Ros).
+    pub has_ros1_messages: bool,
     /// Why nothing was written, or no rows or records, if no record was selected.
     pub empty_reason: Option<String>,
     /// Files of an earlier conversion in the same folders.
@@ -84,6 +87,7 @@ impl ConvertReport {
             files: Vec::new(),
             provenance_file: None,
             remarks: Vec::new(),
+            has_ros1_messages: false,
             remedy: None,
             warnings: Vec::new(),
             notes: Vec::new(),

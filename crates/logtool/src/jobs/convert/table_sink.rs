@@ -83,11 +83,13 @@ fn plain(
         | FormatKind::Points(_)
         | FormatKind::Tracks(_)
         | FormatKind::Log(_) => {
-            let options = if job.request.is_csv_safe {
-                CsvOptions::default().with_marked_formulas()
-            } else {
-                CsvOptions::default()
-            };
+            let mut options = CsvOptions::default();
+            if job.request.is_csv_safe {
+                options = options.with_marked_formulas();
+            }
+            if job.request.layout == Some(TableLayout::Spark) {
+                options = options.for_spark();
+            }
             Box::new(CsvSink::new(outputs, names, options))
         }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use logtool_core::{
     Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicContent, TopicSet,
-    View, export_tables,
+    View, count_columns, export_tables,
 };
 
 use crate::{
@@ -47,7 +47,27 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let remarks = sink.remarks();
     summary.remedy = table_sink::remedy(job, &remarks);
     summary.remarks.extend(remarks);
+    if job.request.format != OutputFormat::Jsonl {
+        summary.remarks.extend(count_remarks(manifest, &summary.topics));
+    }
     Ok(summary)
+}
+
+/// Returns remarks about the columns of `topics` that have the number of elements of a list, whose
+/// elements have no fields and so no columns.
+pub(super) fn count_remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
+    let selected = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    let remark = |topic: &Topic| {
+        let columns = count_columns(topic.schema.fields());
+        (!columns.is_empty()).then(|| {
+            let (label, columns) = (topic.label(), columns.join(", "));
+            format!(
+                "{label}: elements of a list have no fields, and the column has their number: \
+                 {columns}"
+            )
+        })
+    };
+    selected.filter_map(|(_, topic)| remark(topic)).collect()
 }
 
 /// Returns the topics of the log whose tables `request` selects.

@@ -21,6 +21,7 @@ use crate::{
         convert::{
             Convert,
             report::{ConvertReport, OutputFile},
+            tables::count_remarks,
             ulog_tables::{
                 columns::TableColumns, encode::EncodedTable, names::UniqueNames,
                 scan::Scan,
@@ -106,6 +107,7 @@ pub(super) fn write(
     }
     remarks.extend(tables.iter().flat_map(TableToWrite::remarks));
     remarks.extend(written.remarks(epoch));
+    remarks.extend(count_remarks(manifest, &topics));
     report.remarks = remarks;
     report.is_cut = written.untimed > 0 || tables.iter().any(|table| table.cut() > 0);
     // The path as the user wrote it.

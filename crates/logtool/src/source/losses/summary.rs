@@ -29,9 +29,11 @@ impl Findings {
             self.extra_bytes(),
             self.type_mismatches(),
             self.without_column(),
+            self.unsupported(),
             self.doubtful_records(),
             self.index(),
             self.text_messages(),
+            self.incomplete_texts(),
         ];
         let texts: Vec<String> = texts.into_iter().flatten().collect();
         texts.join("; ")
@@ -144,6 +146,16 @@ impl Findings {
         ))
     }
 
+    fn unsupported(&self) -> Option<String> {
+        let is_unsupported = |kind| kind == DamageKind::Unsupported;
+        self.places(is_unsupported)?;
+        let records = self.damage_of_kinds(is_unsupported).map(|damage| damage.records);
+        let records = count_of(records.fold(0, u64::saturating_add), "record");
+        Some(format!(
+            "{records} in an encoding that is not supported, which are not decoded"
+        ))
+    }
+
     fn doubtful_records(&self) -> Option<String> {
         let is_doubtful = |kind| kind == DamageKind::Doubtful;
         let places = self.places(is_doubtful)?;
@@ -163,6 +175,16 @@ impl Findings {
         let records = self.damage_of_kinds(is_text).map(|damage| damage.records);
         let records = count_of(records.fold(0, u64::saturating_add), "record");
         Some(format!("{records} with strings that are not UTF-8, read as Latin-1"))
+    }
+
+    fn incomplete_texts(&self) -> Option<String> {
+        let is_incomplete = |kind| kind == DamageKind::IncompleteText;
+        self.places(is_incomplete)?;
+        let records = self.damage_of_kinds(is_incomplete).map(|damage| damage.records);
+        let records = count_of(records.fold(0, u64::saturating_add), "record");
+        Some(format!(
+            "{records} with strings that end inside a UTF-8 character, which becomes U+FFFD"
+        ))
     }
 
     /// Returns the damage of some kinds.

@@ -10,7 +10,9 @@ use logtool_core::{
     ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicContent,
     TopicId, TopicOrigin, raw_schema,
 };
-use logtool_rosmsg::{DerivedTopics, Encoding, RecordDefinition, TopicMetadata};
+use logtool_rosmsg::{
+    Definition, DerivedTopics, Encoding, RecordDefinition, TopicMetadata,
+};
 
 use crate::{
     connections::{connection::Connection, schema},
@@ -48,9 +50,9 @@ impl ManifestBuilder {
                 self.too_wide.insert(id);
             }
             let total = total.unwrap_or(NO_MESSAGES);
-            let is_defined = connections
-                .clone()
-                .any(|connection| !connection.definition.trim().is_empty());
+            let is_defined = connections.clone().any(|connection| {
+                !Definition::is_missing(&connection.type_name, &connection.definition)
+            });
             // A topic without a definition or without messages has no loss. A definition that is
             // not supported is not damaged.
             let is_loss = |err: &&Error| {
@@ -80,7 +82,7 @@ impl ManifestBuilder {
                 ));
             }
             let layout = record_definition.as_ref().ok().map(|parsed| &parsed.layout);
-            if let Some(message) = layout.and_then(|layout| layout.uncountable_list()) {
+            if let Some(message) = layout.and_then(|layout| layout.count_column()) {
                 self.remarks.push(format!("the topic {:?}: {message}", first.topic));
             }
             let definition = match &record_definition {

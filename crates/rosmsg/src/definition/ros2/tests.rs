@@ -42,16 +42,36 @@ fn types_have_full_names_and_times_are_of_builtin_interfaces() {
 }
 
 #[test]
-fn field_names_are_unchanged_unless_ros2_renames_them() {
+fn names_that_ros2_renames_or_does_not_allow_are_changed() {
     let text = |type_name: &str, text: &str| {
         Definition::parse(type_name, text).unwrap().ros2_text().unwrap()
     };
-    assert_eq!(text("my_msgs/CameraInfo", "float64 D"), "float64 D\n");
+    assert_eq!(text("my_msgs/CameraInfo", "float64 d"), "float64 d\n");
+    assert_eq!(text("my_msgs/Pose", "float64 timeStamp"), "float64 time_stamp\n");
+    // Two fields, and two types, never get one name.
+    assert_eq!(
+        text("my_msgs/Pose", "int8 timeStamp\nint8 time_stamp\nint8 TimeStamp"),
+        "int8 time_stamp_2\nint8 time_stamp\nint8 time_stamp_3\n"
+    );
+    let line = "=".repeat(80);
+    let types =
+        format!("a b\nA c\n{line}\nMSG: p/a\nint8 x\n{line}\nMSG: p/A\nint8 y\n");
+    assert_eq!(
+        text("p/B", &types),
+        format!("p/A2 b\np/A c\n{line}\nMSG: p/A2\nint8 x\n{line}\nMSG: p/A\nint8 y\n")
+    );
+    assert_eq!(
+        text("p/B", "int8 maxSpeed=5\nint8 X=1"),
+        "int8 MAX_SPEED=5\nint8 X=1\n"
+    );
     assert_eq!(text("stereo_msgs/DisparityImage", "float32 T"), "float32 t\n");
     let definition = "float64 D\nfloat64 d\n";
-    assert_eq!(text("sensor_msgs/CameraInfo", definition), definition);
+    let renamed = "float64 d_2\nfloat64 d\n";
+    assert_eq!(text("sensor_msgs/CameraInfo", definition), renamed);
     let tf = Definition::parse("tf/tfMessage", "int8 x").unwrap();
     assert_eq!(tf.ros2_name(), "tf2_msgs/msg/TFMessage");
+    let odd = Definition::parse("My_Pkg/odd_type", "int8 x").unwrap();
+    assert_eq!(odd.ros2_name(), "my_pkg/msg/OddType");
     let without_package = Definition::parse("A", "int8 x").unwrap();
     assert_eq!(without_package.ros2_name(), "A");
 }

@@ -140,7 +140,7 @@ impl<'s> ValueReader<'s> {
                     escaped_characters.fetch_add(escaped_count, Ordering::Relaxed);
                     characters("", &escaped_text)
                 } else {
-                    matrix(MatrixClass::Uint8, &[1, value.len() as u64], &value)
+                    matrix(MatrixClass::Uint8, &[value.len() as u64], &value)
                 }
             }
             Self::Lists { ends, start, items, value_shape } => {

@@ -4,7 +4,7 @@ use logtool_core::Result;
 
 use crate::{
     row_formats::{csv::cell::FlushText, json::FLUSH_BYTES},
-    text::text_buffer::TextBuffer,
+    text::{number::SpecialFloats, text_buffer::TextBuffer},
 };
 
 /// Options for CSV files.
@@ -12,6 +12,8 @@ use crate::{
 pub struct CsvOptions {
     /// Whether strings that spreadsheets evaluate as formulas are marked.
     marks_formulas: bool,
+    /// Whether infinities are written for Apache Spark.
+    is_for_spark: bool,
 }
 
 impl CsvOptions {
@@ -21,6 +23,19 @@ impl CsvOptions {
     pub fn with_marked_formulas(mut self) -> Self {
         self.marks_formulas = true;
         self
+    }
+
+    /// Writes infinities as `Infinity` and `-Infinity`, which Apache Spark reads, instead of `inf`
+    /// and `-inf`.
+    #[must_use]
+    pub fn for_spark(mut self) -> Self {
+        self.is_for_spark = true;
+        self
+    }
+
+    /// Returns the texts of floats that are not numbers.
+    pub(super) fn special_floats(self) -> &'static SpecialFloats {
+        if self.is_for_spark { &SpecialFloats::SPARK } else { &SpecialFloats::CSV }
     }
 
     /// Returns `text` as a cell: in quotes if it contains a character that would end the cell.
@@ -38,7 +53,7 @@ impl CsvOptions {
 
     /// Returns the options without marks of formulas.
     pub(super) fn without_marked_formulas(self) -> Self {
-        Self::default()
+        Self { marks_formulas: false, ..self }
     }
 }
 

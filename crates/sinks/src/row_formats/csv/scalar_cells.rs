@@ -9,7 +9,7 @@ use logtool_core::Result;
 use crate::{
     row_formats::csv::cell::Cell,
     text::{
-        number::Number,
+        number::{Number, SpecialFloats},
         number_format::NumberBuffer,
         text_buffer::TextBuffer,
         time_text::{TimeFormat, iso_second, nanos},
@@ -24,13 +24,15 @@ pub(super) struct NumberCell<T: ArrowPrimitiveType> {
     values: ScalarBuffer<T::Native>,
     /// The previous number, and the range of its text in the text buffer.
     previous: Option<(T::Native, Range<usize>)>,
+    specials: &'static SpecialFloats,
     delimiter: u8,
 }
 
 impl<T: ArrowPrimitiveType> NumberCell<T> {
     /// Creates cells that are followed by `delimiter`.
-    pub(super) fn new(delimiter: u8) -> Self {
-        Self { values: ScalarBuffer::from(Vec::new()), previous: None, delimiter }
+    pub(super) fn new(specials: &'static SpecialFloats, delimiter: u8) -> Self {
+        let values = ScalarBuffer::from(Vec::new());
+        Self { values, previous: None, specials, delimiter }
     }
 }
 
@@ -47,8 +49,9 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
                 text.append_copy(range)
             }
             _ => {
-                let range =
-                    text.append_with(self.delimiter, |buffer| value.write_to(buffer));
+                let range = text.append_with(self.delimiter, |buffer| {
+                    value.write_with(buffer, self.specials)
+                });
                 self.previous = Some((value, range));
             }
         }

@@ -85,7 +85,7 @@ fn floats_have_the_shortest_text_that_reads_back() {
         "1e-45,5e-324",
         "-0.0,inf",
         "1.0,-inf",
-        "123456.79,nan",
+        "123456.79,NaN",
     ];
     assert_eq!(lines, expected);
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, cast::AsArray as _, types::*};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
-use logtool_core::{Error, ErrorKind, Result};
+use logtool_core::{COUNT_KEY, Error, ErrorKind, Result};
 
 use crate::{
     row_formats::json::text::{FLUSH_BYTES, JsonText},
@@ -36,6 +36,8 @@ enum JsonKind {
     Label(Vec<Vec<u8>>, Vec<usize>),
     /// The location of the items of each row, and the items of all rows.
     List(ItemRange, Box<JsonValues>),
+    /// The numbers of elements of lists. The elements have no fields.
+    Count(ScalarBuffer<u32>),
     /// The text before each value, e.g. `,"x":`, and the values.
     Struct(Vec<(Vec<u8>, JsonValues)>),
 }
@@ -43,6 +45,10 @@ enum JsonKind {
 /// Returns the range of the items of the list at the index of a row, or `None` if the column is
 /// shorter.
 type ItemRange = Box<dyn Fn(usize) -> Option<Range<usize>> + Send + Sync>;
+
+/// Lists of more elements without fields are written as the number of elements: it may be any
+/// number in a message of 4 bytes.
+const MAX_EMPTY_ELEMENTS: u32 = 1 << 16;
 
 /// The deepest nesting of types; deeper recursion could overflow the stack.
 const MAX_DEPTH: usize = 64;
@@ -98,6 +104,9 @@ impl JsonKind {
             DataType::Int64 => numbers!(Int64Type),
             DataType::UInt8 => numbers!(UInt8Type),
             DataType::UInt16 => numbers!(UInt16Type),
+            DataType::UInt32 if field.metadata().contains_key(COUNT_KEY) => {
+                Self::Count(column.as_primitive::<UInt32Type>().values().clone())
+            }
             DataType::UInt32 => numbers!(UInt32Type),
             DataType::UInt64 => numbers!(UInt64Type),
             DataType::Float32 => numbers!(Float32Type),
@@ -249,6 +258,14 @@ impl JsonKind {
                     _ => write_list(range, json, |item, json| items.write(item, json)),
                 }
             }
+            Self::Count(counts) => match *counts.get(row)? {
+                count @ 0..=MAX_EMPTY_ELEMENTS => {
+                    write_list(0..count as usize, json, |_, json| {
+                        json.extend_from_slice(b"{}");
+                    });
+                }
+                count => write_number(count, &Infinities::default(), json),
+            },
             Self::Struct(columns) => {
                 for (key, values) in columns {
                     json.extend_from_slice(key);
@@ -455,6 +472,7 @@ impl std::fmt::Debug for JsonKind {
             Self::Bytes(_) => "Bytes",
             Self::Label(..) => "Label",
             Self::List(..) => "List",
+            Self::Count(_) => "Count",
             Self::Struct(_) => "Struct",
         })
     }

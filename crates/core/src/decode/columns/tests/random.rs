@@ -118,6 +118,10 @@ impl RandomNumbers {
             LayoutKind::List(element) => {
                 let count = self.roll(4);
                 bytes.extend((count as u32).to_le_bytes());
+                // Elements without bytes are only counted.
+                if element.size() == 0 && element.is_fixed() {
+                    return Value::Int(count as i64);
+                }
                 Value::List((0..count).map(|_| self.write(element, bytes)).collect())
             }
         }

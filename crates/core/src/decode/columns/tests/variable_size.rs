@@ -260,7 +260,7 @@ fn huge_length_is_damage() {
 }
 
 #[test]
-fn billions_of_empty_elements_take_no_time_and_have_no_column() {
+fn billions_of_empty_elements_take_no_time_and_have_their_number() {
     let empty = LayoutKind::Nested(layout("empty", vec![]).into());
     let fields = vec![
         list("many", empty.clone()),
@@ -272,10 +272,19 @@ fn billions_of_empty_elements_take_no_time_and_have_no_column() {
         let all_columns = Columns::new(view);
         let layout = layout("billions", fields.clone());
         let (batch, lost) = decode(&layout, &all_columns, &[row]);
-        assert_eq!((lost, names(&batch)), (0, vec!["time".into(), "x".into()]));
-        assert_eq!(batch.column(1).as_primitive::<Int8Type>().values(), &[5]);
-        let first_column = Columns { indices: Some(vec![1]), ..all_columns };
-        assert_eq!(decode(&layout, &first_column, &[row]).0, batch);
+        assert_eq!(
+            (lost, names(&batch)),
+            (0, ["time", "many", "lists", "x"].map(String::from).into())
+        );
+        assert_eq!(batch.column(1).as_primitive::<UInt32Type>().values(), &[u32::MAX]);
+        let counts = batch.column(2).as_list::<i32>().value(0);
+        let counts = counts.as_primitive::<UInt32Type>();
+        assert_eq!(counts.values(), &[u32::MAX, u32::MAX - 1]);
+        assert_eq!(batch.column(3).as_primitive::<Int8Type>().values(), &[5]);
+        assert_eq!(count_columns(batch.schema().fields()), ["many"]);
+        let last_column = Columns { indices: Some(vec![3]), ..all_columns };
+        let (last, _) = decode(&layout, &last_column, &[row]);
+        assert_eq!((names(&last).len(), last.column(1)), (2, batch.column(3)));
     }
 }
 

@@ -1,8 +1,11 @@
 //! One image as the content of a file.
 
 use logtool_core::{Error, ErrorKind, Record, Result, Timestamp, Topic, TopicId};
-use logtool_rosmsg::{ImageContent, ImageType, PixelColor};
-use logtool_sinks::{PngColor, PngImage, encode_png};
+use logtool_rosmsg::{
+    DepthQuantization, ImageContent, ImageType, MAX_DECOMPRESSED_BYTES, PixelColor,
+    Pixels,
+};
+use logtool_sinks::{PngColor, PngImage, WideGray, decode_wide_gray, encode_png};
 use logtool_velodyne::vel;
 
 /// The type of the records of a topic of images.
@@ -33,6 +36,15 @@ enum WideSamples {
     Stretched,
 }
 
+/// The numbers of pixels whose values do not fit a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClippedPixels {
+    /// Further than 65.535 m.
+    pub(super) too_far: u64,
+    /// Negative.
+    pub(super) negative: u64,
+}
+
 /// An image as the content of a file.
 pub struct ImageFile {
     pub(super) topic: TopicId,
@@ -43,10 +55,8 @@ pub struct ImageFile {
     /// The encoding, as the message states it.
     pub encoding: String,
     pub(super) frame_id: String,
-    /// The parameters of quantised depth.
-    pub(super) quantization: Option<(f32, f32)>,
-    /// The number of pixels that are too far away for the file.
-    pub(super) clipped: u64,
+    /// The pixels whose values do not fit the file.
+    pub(super) clipped: ClippedPixels,
     /// The number of trailing bytes after the fields of the message.
     pub(super) extra_bytes: usize,
     extension: &'static str,
@@ -120,8 +130,7 @@ impl ImageFile {
             size: Some((width, height)),
             encoding: image.encoding.to_owned(),
             frame_id: format!("camera {}", image.header.camera),
-            quantization: None,
-            clipped: 0,
+            clipped: ClippedPixels::default(),
             extra_bytes: 0,
             extension,
             bytes,
@@ -136,36 +145,18 @@ impl ImageFile {
     ) -> Result<Option<Self>> {
         let message = image_type.decompress(record.payload)?;
         let image = image_type.parse(&message)?;
-        let mut clipped = 0;
-        let (size, quantization, extension, bytes) = match image.content {
+        let (size, extension, bytes, clipped) = match image.content {
             ImageContent::Nothing => return Ok(None),
-            ImageContent::File(file) => {
-                (file.size, file.quantization, file.extension, file.bytes.into_owned())
-            }
-            ImageContent::Raw(raw) => {
-                let mut pixels = raw.pixels()?;
-                clipped = pixels.clipped;
-                let is_grey = pixels.color == PixelColor::Gray;
-                if pixels.bits == 16
-                    && is_grey
-                    && wide_samples == WideSamples::Stretched
-                {
-                    pixels.samples = stretch_contrast(&pixels.samples);
-                    pixels.bits = 8;
+            ImageContent::File(file) => match file.quantization {
+                Some(quantization) => {
+                    png_file(depth_pixels(quantization, &file.bytes)?, wide_samples)?
                 }
-                let png = PngImage {
-                    width: pixels.width,
-                    height: pixels.height,
-                    color: match pixels.color {
-                        PixelColor::Gray => PngColor::Gray,
-                        PixelColor::Rgb => PngColor::Rgb,
-                        PixelColor::Rgba => PngColor::Rgba,
-                    },
-                    is_wide: pixels.bits == 16,
-                    samples: &pixels.samples,
-                };
-                (Some((raw.width, raw.height)), None, "png", encode_png(&png)?)
-            }
+                None => {
+                    let clipped = ClippedPixels::default();
+                    (file.size, file.extension, file.bytes.into_owned(), clipped)
+                }
+            },
+            ImageContent::Raw(raw) => png_file(raw.pixels()?, wide_samples)?,
         };
         Ok(Some(Self {
             topic: record.topic,
@@ -174,7 +165,6 @@ impl ImageFile {
             size,
             encoding: image.encoding.into_owned(),
             frame_id: image.frame_id.into_owned(),
-            quantization,
             clipped,
             extra_bytes: image.extra_bytes,
             extension,
@@ -201,6 +191,41 @@ impl ImageFile {
         };
         format!("{sign}{seconds}.{nanos:09}{suffix}.{}", self.extension)
     }
+}
+
+/// Returns the distances in `file`, a PNG of quantised depth, in millimetres as for raw images.
+fn depth_pixels(quantization: DepthQuantization, file: &[u8]) -> Result<Pixels> {
+    let WideGray { width, height, samples } =
+        decode_wide_gray(file, MAX_DECOMPRESSED_BYTES)?;
+    let (samples, too_far) = quantization.millimeters(&samples);
+    let (color, bits) = (PixelColor::Gray, 16);
+    Ok(Pixels { width, height, color, bits, samples, too_far, negative: 0 })
+}
+
+/// The size of an image, the extension and the bytes of its file, and what does not fit the file.
+type EncodedFile = (Option<(u32, u32)>, &'static str, Vec<u8>, ClippedPixels);
+
+/// Encodes `pixels` as a PNG file.
+fn png_file(mut pixels: Pixels, wide_samples: WideSamples) -> Result<EncodedFile> {
+    let is_grey = pixels.color == PixelColor::Gray;
+    if pixels.bits == 16 && is_grey && wide_samples == WideSamples::Stretched {
+        pixels.samples = stretch_contrast(&pixels.samples);
+        pixels.bits = 8;
+    }
+    let png = PngImage {
+        width: pixels.width,
+        height: pixels.height,
+        color: match pixels.color {
+            PixelColor::Gray => PngColor::Gray,
+            PixelColor::Rgb => PngColor::Rgb,
+            PixelColor::Rgba => PngColor::Rgba,
+        },
+        is_wide: pixels.bits == 16,
+        samples: &pixels.samples,
+    };
+    let Pixels { width, height, too_far, negative, .. } = pixels;
+    let clipped = ClippedPixels { too_far, negative };
+    Ok((Some((width, height)), "png", encode_png(&png)?, clipped))
 }
 
 /// Returns big-endian `samples` of 16 bits as samples of 8 bits. The lowest becomes 1 and the

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, RecordBatch, TimestampNanosecondArray,
-    builder::{Float32Builder, StringBuilder, UInt32Builder},
+    builder::{StringBuilder, UInt32Builder},
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use logtool_core::{
@@ -25,8 +25,6 @@ pub(super) struct ImageTable {
     texts: [StringBuilder; 3],
     /// Width and height.
     size: [UInt32Builder; 2],
-    /// The parameters of quantised depth.
-    quantization: [Float32Builder; 2],
 }
 
 /// Up to this many rows are buffered.
@@ -48,8 +46,6 @@ impl ImageTable {
             Field::new("height", DataType::UInt32, true),
             Field::new("encoding", DataType::Utf8, false),
             Field::new("frame_id", DataType::Utf8, false),
-            Field::new("depth_a", DataType::Float32, true),
-            Field::new("depth_b", DataType::Float32, true),
         ]));
         let writer = sink.new_table(topic, &time.schema(&schema))?;
         Ok(Self {
@@ -60,7 +56,6 @@ impl ImageTable {
             stamps: Vec::new(),
             texts: Default::default(),
             size: Default::default(),
-            quantization: Default::default(),
         })
     }
 
@@ -76,11 +71,6 @@ impl ImageTable {
         for (index, column) in self.size.iter_mut().enumerate() {
             column.append_option(size.and_then(|size| size.get(index).copied()));
         }
-        let numbers = image.quantization.map(|(a, b)| [a, b]);
-        for (index, column) in self.quantization.iter_mut().enumerate() {
-            column
-                .append_option(numbers.and_then(|numbers| numbers.get(index).copied()));
-        }
         if self.times.len() < MAX_ROWS { Ok(()) } else { self.flush() }
     }
 
@@ -95,10 +85,6 @@ impl ImageTable {
             .size
             .each_mut()
             .map(|column| -> ArrayRef { Arc::new(column.finish()) });
-        let [a, b] = self
-            .quantization
-            .each_mut()
-            .map(|column| -> ArrayRef { Arc::new(column.finish()) });
         let columns = vec![
             times,
             Arc::new(stamps) as ArrayRef,
@@ -107,8 +93,6 @@ impl ImageTable {
             height,
             encoding,
             frame_id,
-            a,
-            b,
         ];
         let batch =
             RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {

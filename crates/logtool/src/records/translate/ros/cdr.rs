@@ -148,16 +148,16 @@ impl Translate for Ros1 {
             let buffer = messages.buffer();
             let room = MAX_DECOMPRESSED_BYTES.saturating_sub(buffer.len());
             let message = match self.transcoder {
-                Some(_) => Encoding::Cdr.decompress(message, room),
+                Some(_) => Encoding::Cdr.message(message, room),
                 None => Ok(message.into()),
             };
             let translated = message.and_then(|message| {
-                self.append(&message, buffer).ok_or(DamageKind::Undecodable)
+                self.append(&message, buffer).ok_or(DamageKind::Undecodable.into())
             });
             let remainder = match translated {
                 Ok(remainder) => remainder,
-                Err(kind) => {
-                    messages.discard(record.undecodable_damage().with_kind(kind));
+                Err(unreadable) => {
+                    messages.discard(unreadable.damage(&record));
                     continue;
                 }
             };
