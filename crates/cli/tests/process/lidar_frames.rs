@@ -133,7 +133,7 @@ fn messages_with_two_frame_ids_are_those_of_two_lidars() {
             assert_eq!(topic["metadata"]["frame_id"], frame_id, "{log} {topic}");
         }
         for (number, metres, packets) in [(0, "1", 9), (1, "2", 6)] {
-            let topic = labels[number];
+            let topic = &format!("/velodyne/points.{number}");
             let (distances, count) = distances(&folder, log, topic, &[]);
             assert_eq!(distances.len(), 1, "{log} {topic}: {distances:?}");
             assert!(distances[0].starts_with(metres), "{log} {topic}: {distances:?}");
@@ -151,14 +151,14 @@ fn packets_of_two_frame_ids_have_two_senders_and_do_not_fit_in_one_vel_log() {
         folder
             .run(&["convert", log, "-q", "-o", "two.pcap", "--force"])
             .assert_success();
-        let (front, count) = distances(&folder, "two.pcap", "points", &[]);
+        let (front, count) = distances(&folder, "two.pcap", "points.0", &[]);
         assert_eq!((front.len(), count), (1, 6 * RETURNS), "{log}");
         let (rear, count) = distances(&folder, "two.pcap", "points.1", &[]);
         assert_eq!((rear.len(), count), (1, 2 * RETURNS), "{log}");
         assert_ne!(front, rear, "{log}");
 
         let convert = ["convert", log, "-q", "-o", "two.vel"];
-        folder.run(&convert).assert_status(2, &["select"]);
+        folder.run(&convert).assert_status(1, &["select one of them"]);
         let select = [&convert[..], &["-t", "/velodyne/packets.1"]].concat();
         folder.run(&select).assert_success();
         let (rear_only, count) = distances(&folder, "two.vel", "points", &[]);
@@ -176,14 +176,17 @@ fn single_message_with_another_frame_id_is_damaged() {
         assert_eq!(points_of(&folder, log), ["/velodyne/points"], "{log}");
         let (_, count) = distances(&folder, log, "/velodyne/points", &[]);
         assert_eq!(count, 19 * 2 * RETURNS, "{log}");
-        folder.run(&["info", log]).assert_status(0, &["frobt"]);
-        let check = folder.run(&["check", log]);
-        let check = check.assert_status(3, &["damage.unknown_topic", "frobt"]);
-        assert!(check.stdout.contains("2 records"), "{}", check.stdout);
+        let info = folder.run(&["info", log]).assert_status(0, &[]).stdout;
+        assert!(info.contains("one message has the frame id \"frobt\""), "{info}");
+        let check = folder.run(&["check", log]).assert_status(3, &[]).stdout;
+        for word in ["damage.unknown_topic", "2 records", "frobt"] {
+            assert!(check.contains(word), "{word}: {check}");
+        }
         // The selected times have no damaged message.
         let convert = ["convert", log, "-q", "-t", "/velodyne/points", "-o", "out.csv"];
         let times = ["--end", "0.06", "--force"];
         folder.run(&[&convert[..], &times].concat()).assert_status(0, &[]);
+        let convert = ["convert", log, "-t", "/velodyne/points", "-o", "out.csv"];
         folder.run(&[&convert[..], &["--force"]].concat()).assert_status(3, &["frobt"]);
     }
 }
