@@ -110,8 +110,13 @@ def pcd(path, table):
     fields = {name: cloud.pc_data[name] for name in cloud.fields}
     if list(fields)[:3] != ["x", "y", "z"]:
         yield f"fields {list(fields)}"
+    # PCL reads the time in seconds, the intensity, and the ring in these types only.
+    seconds = ((table["time"] - table["time"][0]) / 1e9).astype(np.float32)
+    yield from differ("time", seconds, fields["time"])
+    types = {"intensity": np.float32, "ring": np.uint16}
     for name, column in table.items():
-        plain = name.replace("[", "_").replace("]", "")
+        column = column.astype(types.get(name, column.dtype))
+        plain = "timestamp" if name == "time" else name.replace("[", "_").replace("]", "")
         if plain not in fields:
             yield f"no field {plain}"
             continue
@@ -168,7 +173,7 @@ def las(path, table, is_unix):
     yield from differ("return number", wanted, np.asarray(read.return_number))
     wanted = np.where((kinds != 3) & is_dual, 2, 1)
     yield from differ("number of returns", wanted, np.asarray(read.number_of_returns))
-    for name in ("scan", "intensity_calibrated"):
+    for name in ("scan", "intensity_calibrated", "azimuth", "distance", "return_type"):
         yield from differ(name, table[name], np.asarray(read[name]))
     seconds, nanos = np.divmod(table["time"], 10**9)
     offset = 0

@@ -26,6 +26,8 @@ mod mcap_attachments;
 mod mcap_json;
 #[path = "cases/mcap_payloads.rs"]
 mod mcap_payloads;
+#[path = "cases/points.rs"]
+mod points;
 #[path = "cases/rosbag.rs"]
 mod rosbag;
 #[path = "cases/ulog.rs"]

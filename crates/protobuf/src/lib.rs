@@ -3,7 +3,7 @@
 //! [`LayoutMessages`] converts payloads of a known layout to messages, with a type for them;
 //! [`MessageReader`] decodes messages to columns; [`FileSet`] is a set of type definitions.
 //! [`FoxgloveLog`], [`LocationFix`], [`FrameTransform`], [`PoseInFrame`], [`PointCloud`],
-//! [`CompressedImage`] and [`PixelImage`] are messages that programs recognize by name.
+//! [`LaserScan`], [`CompressedImage`] and [`PixelImage`] are messages that programs recognize by name.
 
 // In reading order: each module uses only those above it.
 mod wire;
@@ -21,8 +21,8 @@ pub use crate::{
     message::{MessageReader, labels},
     rows::RowMessages,
     well_known_types::{
-        CompressedImage, FoxgloveLog, FrameTransform, LocationFix, LogLevel,
-        PackedField, PixelImage, PointCloud, PoseInFrame,
+        CompressedImage, FoxgloveLog, FrameTransform, LaserScan, LocationFix, LogLevel,
+        PackedField, PixelImage, PointCloud, Pose, PoseInFrame,
     },
 };
 

@@ -10,7 +10,7 @@ use crate::descriptor::{Field, File, Message, PROTO3, kind};
 
 pub use self::{
     foxglove::{FoxgloveLog, FrameTransform, LocationFix, LogLevel, PoseInFrame},
-    sensors::{CompressedImage, PackedField, PixelImage, PointCloud},
+    sensors::{CompressedImage, LaserScan, PackedField, PixelImage, PointCloud, Pose},
 };
 
 pub(crate) const TIMESTAMP: &str = ".google.protobuf.Timestamp";

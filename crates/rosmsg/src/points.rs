@@ -76,8 +76,8 @@ pub(crate) enum PointValues<'b> {
     Strided(StridedValues<'b>),
     /// Values in the bytes of the message, with a narrower type than the column.
     Narrow(StridedValues<'b>, Primitive),
-    /// Computed values, one for each point.
-    Floats(Vec<Option<f32>>),
+    /// Computed values, one for each point, which are rounded to the type of the column.
+    Floats(Vec<Option<f64>>),
     /// Computed times, one for each point, in nanoseconds since 1970.
     Times(Vec<i64>),
 }

@@ -8,6 +8,7 @@
 pub(crate) mod cloud;
 pub(crate) mod cloud2;
 pub(crate) mod foxglove_cloud;
+pub(crate) mod foxglove_scan;
 pub(crate) mod json;
 pub(crate) mod packets;
 pub(crate) mod scan;

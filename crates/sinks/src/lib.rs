@@ -62,7 +62,8 @@ pub use crate::{
     },
     png::{PngColor, PngImage, WideGray, decode_wide_gray, encode_png},
     points::{
-        PointColor, PointFormat, PointOptions, PointSink, PointsPerFile, has_points,
+        PointColor, PointFormat, PointLosses, PointOptions, PointSink, PointSurvey,
+        PointsPerFile, has_points,
     },
     row_buffers::memory_budget::MemoryBudget,
     row_formats::{

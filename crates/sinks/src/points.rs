@@ -5,12 +5,18 @@
 //! `index` restarts.
 
 // In reading order: each module uses only those above it.
+mod losses;
 mod options;
 
 mod column;
 
 mod file;
 mod metadata;
+
+mod survey;
+
+mod colors;
+mod times;
 
 mod attributes;
 
@@ -21,6 +27,8 @@ mod scans;
 mod sink;
 
 pub use crate::points::{
+    losses::PointLosses,
     options::{PointColor, PointFormat, PointOptions, PointsPerFile},
     sink::{PointSink, has_points},
+    survey::PointSurvey,
 };

@@ -75,7 +75,7 @@ pub const CONVERSIONS: &[Conversion] = &[
             (
                 MESSAGES,
                 "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars, of ROS 1 \
-                 or in CDR; foxglove.PointCloud in protobuf or JSON",
+                 or in CDR; foxglove.PointCloud and foxglove.LaserScan in protobuf or JSON",
             ),
             (
                 PACKETS,

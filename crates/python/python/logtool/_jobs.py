@@ -78,6 +78,7 @@ def convert(
     per: Literal["scan", "log"] | None = None,
     color_by: Literal["range", "height", "intensity"] | None = None,
     reach: int | None = None,
+    intensity_max: int | None = None,
     overwrite: bool = False,
     strict: bool = False,
     progress: Progress | None = None,
@@ -113,6 +114,7 @@ def convert(
         "per": per,
         "color_by": color_by,
         "reach": reach,
+        "intensity_max": intensity_max,
         "overwrite": overwrite,
         "strict": strict,
     }

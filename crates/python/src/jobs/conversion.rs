@@ -129,6 +129,7 @@ pub(super) fn conversion<'py>(
         }
     };
     request.image_reach_metres = options.take("reach")?;
+    request.intensity_max = options.take("intensity_max")?;
     let arguments = options.finish(py)?;
     request.lidar = arguments.lidar.clone();
     Ok((request, arguments))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use logtool_core::{Columns, Layout, LayoutKind, Result, Topic, View};
-use logtool_protobuf::PointCloud;
+use logtool_protobuf::{LaserScan, PointCloud};
 
 use crate::{
     definition::{Definition, resolve_definition},
@@ -17,7 +17,7 @@ use crate::{
     points::PointSchema,
     sensor::{
         cloud, cloud2,
-        json::JsonCloud,
+        json::{self, JsonCloud},
         packets::{FrameIdReader, PACKET_LEN, ScanLayout},
         scan,
     },
@@ -53,14 +53,25 @@ impl Derivation {
             }
             Encoding::Cdr => Self::from_ros2_type(&topic.type_name, &topic.definition),
             encoding @ (Encoding::Protobuf | Encoding::Json) => {
-                let has_cloud_fields = || match encoding {
-                    Encoding::Json => JsonCloud::is_defined(&topic.definition),
-                    _ => PointCloud::is_defined(&topic.descriptor),
+                let (definition, descriptor) = (&topic.definition, &topic.descriptor);
+                let is_json = encoding == Encoding::Json;
+                let (source, has_fields) = match topic.type_name.as_str() {
+                    PointCloud::TYPE if is_json => {
+                        (PointSource::FoxgloveCloud, JsonCloud::is_defined(definition))
+                    }
+                    PointCloud::TYPE => {
+                        (PointSource::FoxgloveCloud, PointCloud::is_defined(descriptor))
+                    }
+                    LaserScan::TYPE if is_json => {
+                        (PointSource::FoxgloveScan, json::is_scan_defined(definition))
+                    }
+                    LaserScan::TYPE => {
+                        (PointSource::FoxgloveScan, LaserScan::is_defined(descriptor))
+                    }
+                    _ => return None,
                 };
-                let is_cloud =
-                    topic.type_name == PointCloud::TYPE && has_cloud_fields();
-                let kind = DerivedKind::Points(PointSource::FoxgloveCloud);
-                is_cloud.then_some(Self { kind, encoding })
+                has_fields
+                    .then_some(Self { kind: DerivedKind::Points(source), encoding })
             }
         }
     }

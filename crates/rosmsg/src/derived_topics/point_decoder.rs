@@ -8,14 +8,18 @@ use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
     discard_times, time_array, time_field,
 };
-use logtool_protobuf::PointCloud;
+use logtool_protobuf::{LaserScan, PointCloud};
 
 use crate::{
     derived_topics::values::{ColumnBuilder, ValuePart, column_builder, data_type},
     field_reader::Encoding,
     message_compression::MAX_DECOMPRESSED_BYTES,
     points::{MessagePoints, PointSchema},
-    sensor::{cloud, cloud2, foxglove_cloud, json::JsonCloud, scan},
+    sensor::{
+        cloud, cloud2, foxglove_cloud, foxglove_scan,
+        json::{self, JsonCloud},
+        scan,
+    },
 };
 
 /// The message types that contain points.
@@ -29,11 +33,17 @@ pub(crate) enum PointSource {
     Scan,
     /// `foxglove.PointCloud`
     FoxgloveCloud,
+    /// `foxglove.LaserScan`
+    FoxgloveScan,
 }
 
 /// The maximum number of bytes in the columns of a decoder. Further messages are damage until the
 /// rows are taken. In a malicious cloud, hundreds of fields may consist of the same bytes.
 const MAX_BYTES: usize = i32::MAX as usize;
+
+/// The key in the metadata of a column whose name in the messages is another one, because another
+/// column has it.
+const OWN_NAME_KEY: &str = "own_name";
 
 /// The description of the damage to a cloud that lacks points.
 const MISSING_POINTS: &str = "it has fewer points than it declares; these are read";
@@ -44,7 +54,11 @@ const NOT_A_CLOUD: &str = "it is not a cloud of the type in its schema";
 impl PointSource {
     /// Returns the columns of points, or `None` if they depend on the message.
     pub(crate) fn point_schema(self) -> Option<PointSchema> {
-        (self == Self::Scan).then(scan::point_schema)
+        match self {
+            Self::Scan => Some(scan::point_schema()),
+            Self::FoxgloveScan => Some(foxglove_scan::point_schema()),
+            Self::Cloud2 | Self::Cloud | Self::FoxgloveCloud => None,
+        }
     }
 
     /// Returns the columns of the points in `payload`, or `None` if it has none.
@@ -56,7 +70,7 @@ impl PointSource {
         match self {
             Self::Cloud2 => cloud2::point_schema(payload, encoding),
             Self::Cloud => cloud::point_schema(payload, encoding),
-            Self::Scan => Some(scan::point_schema()),
+            Self::Scan | Self::FoxgloveScan => self.point_schema(),
             Self::FoxgloveCloud if encoding == Encoding::Json => {
                 foxglove_cloud::point_schema(&JsonCloud::parse(payload)?.cloud())
             }
@@ -66,6 +80,9 @@ impl PointSource {
         }
     }
 }
+
+/// The description of the damage to a message that is not a scan.
+const NOT_A_SCAN: &str = "it is not a scan of the type in its schema";
 
 /// A column that describes the position of a point in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +145,12 @@ impl PointDecoder {
         }
         for (index, column) in point_schema.columns.iter().enumerate() {
             let mut add = |name: String, part| {
-                let name = unique_name(name, &mut names);
-                let field = Field::new(name, data_type(column.kind, part), true);
+                let unique = unique_name(name.clone(), &mut names);
+                let mut field = Field::new(&unique, data_type(column.kind, part), true);
+                if unique != name {
+                    let own_name = (OWN_NAME_KEY.to_owned(), name);
+                    field = field.with_metadata([own_name].into());
+                }
                 let builder = column_builder(column.kind, part);
                 all_columns.push((field, OutputColumn::Values(index, builder)));
             };
@@ -200,6 +221,13 @@ impl PointDecoder {
                 let cloud = PointCloud::parse(payload).ok_or(NOT_A_CLOUD)?;
                 foxglove_cloud::points(&cloud, &self.point_schema)
             }
+            PointSource::FoxgloveScan => {
+                let scan = match self.encoding {
+                    Encoding::Json => json::parse_scan(payload),
+                    _ => LaserScan::parse(payload),
+                };
+                Ok(foxglove_scan::points(&scan.ok_or(NOT_A_SCAN)?))
+            }
         }
     }
 }
@@ -212,8 +240,9 @@ impl Decoder for PointDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             // The points refer to the decoded base64 string, which this value contains.
-            let json = (self.encoding == Encoding::Json)
-                .then(|| JsonCloud::parse(record.payload));
+            let is_json_cloud = self.encoding == Encoding::Json
+                && self.source == PointSource::FoxgloveCloud;
+            let json = is_json_cloud.then(|| JsonCloud::parse(record.payload));
             let decompressed =
                 self.encoding.message(record.payload, MAX_DECOMPRESSED_BYTES);
             let message = match decompressed {

@@ -115,7 +115,7 @@ trait Number: ArrowPrimitiveType {
     );
 
     /// Converts a computed float. Only columns of floats have such values.
-    fn float(_: f32) -> Self::Native {
+    fn float(_: f64) -> Self::Native {
         Self::default_value()
     }
 
@@ -181,7 +181,7 @@ macro_rules! gather_and_cast {
 }
 
 /// Implements [`Number`] for an Arrow type and its native type. `$convert` is the conversion of
-/// computed values that the type has.
+/// computed values of the type `$computed` that the type has.
 macro_rules! numbers {
     ($($arrow:ty, $native:ty $(, $convert:ident: $computed:ty)?;)*) => { $(
         impl Number for $arrow {
@@ -224,7 +224,7 @@ macro_rules! numbers {
             }
 
             $(fn $convert(value: $computed) -> $native {
-                value
+                value as $native
             })?
         }
     )* };
@@ -239,7 +239,7 @@ numbers! {
     UInt32Type, u32;
     Int64Type, i64;
     UInt64Type, u64;
-    Float32Type, f32, float: f32;
-    Float64Type, f64;
+    Float32Type, f32, float: f64;
+    Float64Type, f64, float: f64;
     TimestampNanosecondType, i64, time: i64;
 }

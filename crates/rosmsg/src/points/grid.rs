@@ -29,8 +29,10 @@ pub(crate) struct StridedValues<'b> {
 
 impl<'b> Grid<'b> {
     /// Creates a grid of `rows` rows of `width` points in `data`, or returns `None` if points are
-    /// missing or overlap. Rows are `row_step` bytes apart, and points are `point_step` bytes
-    /// apart.
+    /// missing. Rows are `row_step` bytes apart, and points are `point_step` bytes apart. Rows
+    /// follow each other if the row step cannot be right: rows would overlap, or the last ones
+    /// would be missing, but `data` have exactly the bytes of all points. (Some drivers do not set
+    /// it, and readers such as RViz ignore it.)
     pub(crate) fn new(
         data: &'b [u8],
         rows: u32,
@@ -53,16 +55,17 @@ impl<'b> Grid<'b> {
     ) -> Option<Self> {
         let size = |number: u32| usize::try_from(number).ok();
         let (rows, width) = (size(rows)?, size(width)?);
-        let (row_step, point_step) = (size(row_step)?, size(point_step)?);
+        let (mut row_step, point_step) = (size(row_step)?, size(point_step)?);
         let declared_points = rows.checked_mul(width)?;
         let mut points = 0;
         if declared_points > 0 {
             let row_len = width.checked_mul(point_step).filter(|len| *len > 0)?;
-            if rows > 1 && row_step < row_len {
-                return None;
-            }
+            let has_only_points = rows.checked_mul(row_len) == Some(data.len());
             // The row step of a single row does not matter.
-            let step = if rows > 1 { row_step } else { row_len };
+            if rows == 1 || row_step < row_len || has_only_points {
+                row_step = row_len;
+            }
+            let step = row_step;
             let complete_rows = data.len() / step;
             let last_row_len = data.len() - complete_rows * step;
             // The last row needs only the bytes of its points, not a whole row step.

@@ -10,7 +10,7 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use logtool_protobuf::{PackedField, PointCloud};
+use logtool_protobuf::{LaserScan, PackedField, PointCloud, Pose};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -39,6 +39,7 @@ const MAX_FIELDS: usize = 4096;
 #[serde(default)]
 struct CloudObject<'b> {
     timestamp: TimeObject,
+    pose: PoseObject,
     point_stride: u32,
     #[serde(borrow)]
     fields: Vec<FieldObject<'b>>,
@@ -53,6 +54,35 @@ struct FieldObject<'b> {
     name: Cow<'b, str>,
     offset: u32,
     r#type: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ScanObject {
+    timestamp: TimeObject,
+    pose: PoseObject,
+    start_angle: f64,
+    end_angle: f64,
+    /// JSON has no NaN and no infinities, for which encoders write `null`.
+    ranges: Vec<Option<f64>>,
+    intensities: Vec<Option<f64>>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct PoseObject {
+    position: VectorObject,
+    orientation: VectorObject,
+}
+
+/// A vector, or a quaternion.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct VectorObject {
+    x: f64,
+    y: f64,
+    z: f64,
+    w: f64,
 }
 
 #[derive(Default, Deserialize)]
@@ -87,6 +117,7 @@ impl<'b> JsonCloud<'b> {
     pub(crate) fn cloud(&self) -> PointCloud<'_> {
         PointCloud {
             nanos: self.nanos,
+            pose: self.object.pose.pose(),
             stride: self.object.point_stride,
             fields: self.object.fields.iter().map(FieldObject::packed_field).collect(),
             data: &self.data,
@@ -96,11 +127,48 @@ impl<'b> JsonCloud<'b> {
 
     /// Returns whether the JSON schema `definition` has the fields that are read here.
     pub(crate) fn is_defined(definition: &str) -> bool {
-        let schema: Value = serde_json::from_str(definition).unwrap_or_default();
-        let properties = schema.get("properties");
-        let has_property =
-            |name: &str| properties.is_some_and(|all| all.get(name).is_some());
-        ["timestamp", "point_stride", "fields", "data"].into_iter().all(has_property)
+        has_properties(definition, &["timestamp", "point_stride", "fields", "data"])
+    }
+}
+
+/// Parses the scan in `payload`: `foxglove.LaserScan`.
+pub(crate) fn parse_scan(payload: &[u8]) -> Option<LaserScan> {
+    let scan: ScanObject = parse_object(payload)?;
+    let floats = |values: Vec<Option<f64>>| {
+        values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect()
+    };
+    Some(LaserScan {
+        nanos: scan.timestamp.nanos()?,
+        pose: scan.pose.pose(),
+        start_angle: scan.start_angle,
+        end_angle: scan.end_angle,
+        ranges: floats(scan.ranges),
+        intensities: floats(scan.intensities),
+    })
+}
+
+/// Returns whether the JSON schema `definition` of scans has the fields that are read here.
+pub(crate) fn is_scan_defined(definition: &str) -> bool {
+    has_properties(definition, &["timestamp", "start_angle", "end_angle", "ranges"])
+}
+
+/// Returns whether the JSON schema `definition` has the properties `names`.
+fn has_properties(definition: &str, names: &[&str]) -> bool {
+    let schema: Value = serde_json::from_str(definition).unwrap_or_default();
+    let properties = schema.get("properties");
+    names.iter().all(|name| properties.is_some_and(|all| all.get(name).is_some()))
+}
+
+impl PoseObject {
+    fn pose(self) -> Pose {
+        let Self { position: VectorObject { x, y, z, .. }, orientation } = self;
+        let VectorObject { x: qx, y: qy, z: qz, w } = orientation;
+        // An absent quaternion does not rotate.
+        let orientation = match [qx, qy, qz, w] {
+            [0.0, 0.0, 0.0, 0.0] => Pose::IDENTITY.orientation,
+            orientation => orientation,
+        };
+        Pose { position: [x, y, z], orientation }
     }
 }
 

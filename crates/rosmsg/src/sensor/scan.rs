@@ -75,7 +75,7 @@ fn read_beams<'b>(
         let coordinate = |(beam, range): (usize, f32)| {
             let is_valid =
                 (range_min..=range_max).contains(&range) && range.is_finite();
-            is_valid.then(|| (f64::from(range) * direction(angle(beam))) as f32)
+            is_valid.then(|| f64::from(range) * direction(angle(beam)))
         };
         let ranges = floats(ranges, is_big).enumerate();
         PointValues::Floats(ranges.map(coordinate).collect())
@@ -86,9 +86,9 @@ fn read_beams<'b>(
             _ if !is_selected(column) => PointValues::Nothing,
             0 => first_floats(ranges, count, is_big)?,
             1 => first_floats(intensities, count, is_big)?,
-            2 => PointValues::Floats(
-                (0..count).map(|beam| Some(angle(beam) as f32)).collect(),
-            ),
+            2 => {
+                PointValues::Floats((0..count).map(|beam| Some(angle(beam))).collect())
+            }
             3 => coordinates(f64::cos),
             4 => coordinates(f64::sin),
             5 => coordinates(|_| 0.0),

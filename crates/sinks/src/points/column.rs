@@ -14,14 +14,38 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 
 use crate::text::number::Number;
 
+/// The names of columns with times of points, in the order in which they are preferred.
+pub(super) const TIME_NAMES: [&str; 7] = [
+    "t",
+    "offset_time",
+    "time_offset",
+    "timestamp",
+    "time",
+    "time_stamp",
+    "timestamps",
+];
+
+/// The key in the metadata of a column whose name in the source of the points is another one,
+/// because two columns have it.
+const OWN_NAME_KEY: &str = "own_name";
+
+/// The name of the time of records in files of the points of messages, whose points may have a
+/// `time` of their own.
+const RECORD_TIME: &str = "record_time";
+
 /// A numeric column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PointColumn {
-    /// Its unique name, without blanks and brackets.
+    /// Its unique name in the table, without blanks and brackets.
     pub(super) name: String,
+    /// The name that the source of the points has for it, which two columns may have.
+    pub(super) own_name: String,
     pub(super) number_type: NumberType,
     /// Its index in the schema.
-    index: usize,
+    pub(super) index: usize,
+    /// Whether it is not an attribute of a point, but of its message: its time and stamp, and the
+    /// place of the point in it.
+    is_of_message: bool,
 }
 
 /// The type of a number.
@@ -33,6 +57,20 @@ pub(super) enum NumberType {
     Float { bytes: usize },
     /// A time in nanoseconds.
     Time,
+}
+
+impl PointColumn {
+    /// Returns whether it has the stamps of messages.
+    pub(super) fn is_stamp(&self) -> bool {
+        self.is_of_message && self.own_name == "stamp"
+    }
+
+    /// Returns whether it may have times of the points of messages.
+    pub(super) fn may_be_own_time(&self) -> bool {
+        !self.is_of_message
+            && self.number_type != NumberType::Time
+            && TIME_NAMES.contains(&self.own_name.as_str())
+    }
 }
 
 /// A number that can be converted to the representations of all file formats.
@@ -80,24 +118,7 @@ pub(super) trait ColumnVisitor {
 /// Returns the numeric columns of `schema`, with `x`, `y` and `z` first. Returns no columns if one
 /// of these is missing.
 pub(super) fn point_columns(schema: &Schema) -> Vec<PointColumn> {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    let mut used_names = BTreeSet::new();
-    let mut columns: Vec<PointColumn> = Vec::new();
-    for (index, field) in schema.fields().iter().enumerate() {
-        let Some(number_type) = NumberType::from_type(field.data_type()) else {
-            continue;
-        };
-        let mut name: String = field
-            .name()
-            .chars()
-            .filter(|c| *c != ']')
-            .map(|c| if is_safe(c) { c } else { '_' })
-            .collect();
-        while name.is_empty() || !used_names.insert(name.clone()) {
-            name.push('_');
-        }
-        columns.push(PointColumn { name, number_type, index });
-    }
+    let mut columns = numeric_columns(schema);
     for (target_index, name) in ["x", "y", "z"].into_iter().enumerate() {
         let Some(index) = columns.iter().position(|column| column.name == name) else {
             return Vec::new();
@@ -107,7 +128,60 @@ pub(super) fn point_columns(schema: &Schema) -> Vec<PointColumn> {
     columns
 }
 
+/// Returns the numeric columns of `schema`.
+pub(super) fn numeric_columns(schema: &Schema) -> Vec<PointColumn> {
+    let safe_name = |name: &str| -> String {
+        let is_safe =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let chars = name.chars().filter(|c| *c != ']');
+        chars.map(|c| if is_safe(c) { c } else { '_' }).collect()
+    };
+    // Tables of the points of messages start with the time, the stamp, and the place of the point.
+    let is_of_messages = schema.fields().get(1).is_some_and(|field| {
+        field.name() == "stamp"
+            && NumberType::from_type(field.data_type()) == Some(NumberType::Time)
+    });
+    let mut used_names = BTreeSet::new();
+    let mut columns: Vec<PointColumn> = Vec::new();
+    for (index, field) in schema.fields().iter().enumerate() {
+        let Some(number_type) = NumberType::from_type(field.data_type()) else {
+            continue;
+        };
+        let mut name = safe_name(field.name());
+        while name.is_empty() || !used_names.insert(name.clone()) {
+            name.push('_');
+        }
+        let is_place = matches!(name.as_str(), "index" | "row" | "column");
+        let is_of_message = is_of_messages && (index < 2 || is_place);
+        let own_name = match field.metadata().get(OWN_NAME_KEY) {
+            Some(own_name) => safe_name(own_name),
+            None if is_of_message && index == 0 => RECORD_TIME.to_owned(),
+            None => name.clone(),
+        };
+        columns.push(PointColumn { name, own_name, number_type, index, is_of_message });
+    }
+    columns
+}
+
+/// Gives `columns` unique names for a file: their own names, as far as possible. The attributes of
+/// points have precedence over those of messages.
+pub(super) fn with_file_names(mut columns: Vec<PointColumn>) -> Vec<PointColumn> {
+    let mut used_names = BTreeSet::new();
+    for is_of_message in [false, true] {
+        for column in columns.iter_mut().filter(|c| c.is_of_message == is_of_message) {
+            column.own_name.clone_into(&mut column.name);
+            while column.name.is_empty() || !used_names.insert(column.name.clone()) {
+                column.name.push('_');
+            }
+        }
+    }
+    columns
+}
+
 impl NumberType {
+    /// The type of unsigned integers of 8 bits.
+    pub(super) const BYTE: Self = Self::Integer { is_signed: false, bytes: 1 };
+
     /// Returns the number type of `data_type`, or `None` if it is not numeric.
     fn from_type(data_type: &DataType) -> Option<Self> {
         let integer = |is_signed, bytes| Self::Integer { is_signed, bytes };
@@ -193,7 +267,12 @@ pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
-            self.0.extend(numbers.iter().map(|n| n.map_or(f64::NAN, Scalar::to_f64)));
+            if numbers.null_count() == 0 {
+                self.0.extend(numbers.values().iter().map(|n| n.to_f64()));
+            } else {
+                let float = |n: Option<T::Native>| n.map_or(f64::NAN, Scalar::to_f64);
+                self.0.extend(numbers.iter().map(float));
+            }
         }
     }
     let mut floats = FloatColumn(Vec::with_capacity(array.len()));

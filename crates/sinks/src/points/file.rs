@@ -5,15 +5,15 @@ use std::io::BufWriter;
 use arrow_array::{Array as _, ArrayRef};
 use logtool_core::Result;
 
-use crate::files::staged_outputs::StagedFile;
+use crate::{files::staged_outputs::StagedFile, points::losses::PointLosses};
 
 /// The output that a point cloud file is written to.
 pub(super) type PointOutput = BufWriter<StagedFile>;
 
 /// A point cloud file that is being written.
 pub(super) trait CloudFile: Send {
-    /// Appends points, and returns the number of points that the format could not store.
-    fn write(&mut self, points: &Points) -> Result<u64>;
+    /// Appends points, and adds what the format cannot store to `losses`.
+    fn write(&mut self, points: &Points, losses: &mut PointLosses) -> Result<()>;
 
     /// Completes the file.
     fn finish(self: Box<Self>) -> Result<()>;
@@ -42,6 +42,11 @@ impl Points {
             indices.iter().filter_map(|index| self.arrays.get(*index)).cloned();
         Self { arrays: arrays.collect(), count: self.count }
     }
+}
+
+/// Returns the array of the column of `points` at `index`.
+pub(super) fn array_at(points: &Points, index: Option<usize>) -> Option<&ArrayRef> {
+    points.arrays.get(index?)
 }
 
 /// Finishes the file that `output` writes.

@@ -1,5 +1,6 @@
 //! The formats of point clouds.
 
+pub(crate) mod file_columns;
 #[cfg(feature = "plot")]
 pub(crate) mod image;
 pub(crate) mod kitti;

@@ -2,36 +2,45 @@
 
 /// The format of a file of points.
 ///
-/// PCD and PLY contain all numeric columns with their types. A time is in nanoseconds (`I 8`)
-/// in PCD. PLY has no 64-bit integers, so a time is in seconds since an origin that a comment
-/// states. A file of one cloud contains only the columns of that cloud, and not those of other
-/// clouds of its topic. The other formats have fixed fields. If an attribute has two columns, a
-/// float in some clouds and an integer in others (`intensity`, `intensity_`), the column of the
-/// cloud is used.
+/// PCD, PLY, LAS and LAZ contain all numeric columns. A file of one cloud contains only the columns
+/// of that cloud, and not those of other clouds of its topic. If an attribute has two columns, a
+/// float in some clouds and an integer in others, the column of the cloud is used. Columns have
+/// the names that the cloud has for them; the time of its record is `record_time`.
+///
+/// Intensities are scaled for LAS, LAZ and KITTI: the *full scale* becomes the greatest intensity of
+/// the format. It is 1 if all values of the topic are from 0 to 1 and some are between, 255 if they
+/// are at most 255, 65535 if at least half of them are at most that, and otherwise the greatest
+/// value (see [`PointSurvey`](crate::PointSurvey)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointFormat {
-    /// The format of the Point Cloud Library, version 0.7, with binary rows.
+    /// The format of the Point Cloud Library, version 0.7, with binary rows. Columns have their
+    /// types, except those that PCL reads in one type only: `intensity` is `F 4` and `ring` is
+    /// `U 2`. Points of packets have `time`, `F 4`, in seconds since the first point, and
+    /// `timestamp`, `I 8`, in nanoseconds.
     PcdBinary,
     /// PCD as text.
     PcdAscii,
     /// PCD with columns compressed with LZF. A file must fit into memory: more than 1 GiB of
     /// uncompressed data is an error.
     PcdCompressed,
-    /// Stanford's polygon format with binary rows, little-endian.
+    /// Stanford's polygon format with binary rows, little-endian. Colours are `red`, `green` and
+    /// `blue` of 8 bits. PLY has no 64-bit integers, so a time is in seconds since an origin that
+    /// a comment states.
     PlyBinary,
     /// PLY as text.
     PlyAscii,
-    /// The format of the KITTI data set: four float32 for each point: x, y, z, and an intensity
-    /// from 0 to 1, which is 0 if it is missing. Integers of 8 or 16 bits are divided by their
-    /// maximum. Points without a position are dropped.
+    /// The format of the KITTI data set: four float32 for each point: x, y, z, and the intensity as
+    /// a fraction of the full scale, which is 0 if it is missing. Points without a position are
+    /// dropped.
     Kitti,
-    /// ASPRS LAS 1.2, point format 1, with a resolution of 0.1 mm. The intensity is scaled to
-    /// 16 bits (8 bits times 257, floats up to 1 times 65535). The point source is the `laser`,
-    /// or else the `ring`; the user data is the `ring`. If a lidar sends two returns, the
-    /// strongest is the first of two, the last is the second, and a return that is both is the
-    /// only one. The GPS time is adjusted standard GPS time if times are Unix time, otherwise
-    /// seconds of the log's clock. Points without a position, or more than 200 km from the
-    /// first point, are dropped.
+    /// ASPRS LAS 1.2, point format 1, or 3 with colours, with a resolution of 0.1 mm. The full scale
+    /// of intensities becomes 65535. The point source is the `laser`, or else the `ring`; the user
+    /// data is the `ring`. If a lidar sends two returns, the strongest is the first of two, the
+    /// last is the second, and a return that is both is the only one. The GPS time is adjusted
+    /// standard GPS time if times are Unix time, otherwise seconds of the log's clock. It is the
+    /// time of the point, if a column has that, or else the stamp of the message. All columns that
+    /// no field stores exactly are extra bytes; `_` follows the names that LAS uses. Points without
+    /// a position, or more than 200 km from the first point, are dropped.
     Las,
     /// LAZ, which is compressed LAS.
     Laz,

@@ -14,19 +14,22 @@ use arrow_schema::{Schema, SchemaRef};
 use logtool_core::{
     Error, ErrorKind, Result, TableSink, TableWriter, Topic, TopicOrigin,
 };
+use parking_lot::Mutex;
 
 use crate::{
     files::{file_name::FileNames, staged_outputs::Outputs},
     points::{
-        attributes::{PointAttributes, array_at},
+        attributes::PointAttributes,
         column::{self, PointColumn},
-        file::{CloudFile, PointOutput, Points},
+        file::{CloudFile, PointOutput, Points, array_at},
         formats::{
+            file_columns::FileColumns,
             kitti::KittiFile,
-            las::{LasFile, LasOptions},
+            las::{self, LasFile, LasOptions},
             pcd::{PcdEncoding, PcdFile},
             ply::PlyFile,
         },
+        losses::PointLosses,
         metadata::point_metadata,
         options::{PointFormat, PointOptions},
         scans::{
@@ -34,6 +37,7 @@ use crate::{
             scan_index::{ScanFile, ScanIndex},
             scan_splitter::ScanSplitter,
         },
+        survey::{PointSurvey, TopicSurvey},
     },
 };
 
@@ -53,9 +57,9 @@ pub struct PointSink {
     names: [FileNames; 2],
     metadata: BTreeMap<String, String>,
     options: PointOptions,
+    survey: PointSurvey,
     files: Arc<AtomicU64>,
-    lost_points: Arc<AtomicU64>,
-    infinities: Arc<AtomicU64>,
+    losses: Arc<Mutex<PointLosses>>,
 }
 
 /// Returns whether a table of `schema` contains points, i.e. numeric columns `x`, `y` and `z`.
@@ -67,22 +71,16 @@ impl PointSink {
     /// Creates a sink that writes files among `outputs`, with `metadata` in each of them. The
     /// first of `names` is used for topics that become one file, the second for topics that
     /// become a folder of files. It must have the style
-    /// [`FolderIndex`](crate::NameStyle::FolderIndex).
+    /// [`FolderIndex`](crate::NameStyle::FolderIndex). `survey` has read the same tables.
     pub fn new(
         outputs: Arc<Outputs>,
         names: [FileNames; 2],
         metadata: BTreeMap<String, String>,
         options: PointOptions,
+        survey: PointSurvey,
     ) -> Self {
-        Self {
-            outputs,
-            names,
-            metadata,
-            options,
-            files: Arc::default(),
-            lost_points: Arc::default(),
-            infinities: Arc::default(),
-        }
+        let (files, losses) = (Arc::default(), Arc::default());
+        Self { outputs, names, metadata, options, survey, files, losses }
     }
 
     /// Returns the number of files written so far.
@@ -90,15 +88,9 @@ impl PointSink {
         self.files.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of points so far that the format could not store.
-    pub fn lost_points(&self) -> u64 {
-        self.lost_points.load(Ordering::Relaxed)
-    }
-
-    /// Returns how many infinities were written as `nan` so far, because text files of PLY cannot
-    /// store them.
-    pub fn infinities(&self) -> u64 {
-        self.infinities.load(Ordering::Relaxed)
+    /// Returns what the files so far cannot store.
+    pub fn losses(&self) -> PointLosses {
+        self.losses.lock().clone()
     }
 }
 
@@ -116,13 +108,14 @@ impl TableSink for PointSink {
         }
         let scan_splitter = ScanSplitter::new(&columns, self.options.points_per_file);
         let [file_names, folder_names] = &self.names;
-        let attributes = PointAttributes::find(&columns);
+        let survey = self.survey.topic(topic);
+        let attributes = PointAttributes::find(&columns, &survey);
         let partial_scans = PartialScans::from_schema(schema);
         let (stem, scan_index) = if scan_splitter.has_scans() {
             let time_type = schema
                 .fields()
                 .first()
-                .filter(|_| attributes.time.is_some())
+                .filter(|_| attributes.times.record.is_some())
                 .map(|field| field.data_type().clone());
             let scan_index = ScanIndex::new(
                 &self.outputs,
@@ -141,7 +134,8 @@ impl TableSink for PointSink {
             stem,
             metadata: point_metadata(topic, &self.metadata),
             columns,
-            attributes,
+            record_time: attributes.times.record,
+            survey,
             is_union: scan_splitter.has_scans() && topic.origin == TopicOrigin::Derived,
             scan_splitter,
             scan_index,
@@ -161,7 +155,9 @@ struct PointTable {
     stem: String,
     metadata: BTreeMap<String, String>,
     columns: Vec<PointColumn>,
-    attributes: PointAttributes,
+    /// The index of the time of records.
+    record_time: Option<usize>,
+    survey: TopicSurvey,
     /// Whether the table combines clouds with different columns.
     is_union: bool,
     scan_splitter: ScanSplitter,
@@ -210,8 +206,7 @@ impl TableWriter for PointTable {
 impl PointTable {
     /// Writes `points`, which belong to `scan`.
     fn add_points(&mut self, scan: u32, points: &Points) -> Result<()> {
-        let times =
-            array_at(points, self.attributes.time).and_then(column::time_values);
+        let times = array_at(points, self.record_time).and_then(column::time_values);
         let is_open = self.open_scans.iter().any(|open| open.scan_file.scan == scan);
         if !is_open {
             if self.last_closed_scan.is_some_and(|closed| scan <= closed) {
@@ -231,8 +226,9 @@ impl PointTable {
             self.open_scans.iter_mut().find(|open| open.scan_file.scan == scan)
         {
             scan_file.add(points, times.as_deref());
-            let lost_points = file.write(&points.select_columns(column_indices))?;
-            self.sink.lost_points.fetch_add(lost_points, Ordering::Relaxed);
+            let mut losses = PointLosses::default();
+            file.write(&points.select_columns(column_indices), &mut losses)?;
+            self.sink.losses.lock().add(losses);
         }
         Ok(())
     }
@@ -269,7 +265,7 @@ impl PointTable {
             .cloned()
             .collect();
         let first_points = first_points.select_columns(&column_indices);
-        let file = self.create_file(output, &columns, &first_points, title)?;
+        let file = self.create_file(output, columns, &first_points, title)?;
         Ok(OpenScan { scan_file, file, column_indices })
     }
 
@@ -291,13 +287,16 @@ impl PointTable {
     fn create_file(
         &self,
         output: PointOutput,
-        columns: &[PointColumn],
+        columns: Vec<PointColumn>,
         first_points: &Points,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
-        let metadata = &self.metadata;
         let PointOptions { format, is_unix, .. } = self.sink.options;
+        let attributes = PointAttributes::find(&columns, &self.survey);
+        let columns = column::with_file_names(columns);
+        let metadata = &self.metadata;
         let create_pcd = |output, encoding| -> Result<Box<dyn CloudFile>> {
+            let columns = FileColumns::pcd(&columns, first_points);
             Ok(Box::new(PcdFile::new(output, columns, encoding, metadata)?))
         };
         match format {
@@ -306,44 +305,53 @@ impl PointTable {
             PointFormat::PcdCompressed => create_pcd(output, PcdEncoding::Compressed),
             PointFormat::PlyAscii | PointFormat::PlyBinary => {
                 let is_ascii = format == PointFormat::PlyAscii;
-                let infinities = self.sink.infinities.clone();
-                Ok(Box::new(PlyFile::new(
-                    output,
-                    columns,
-                    is_ascii,
-                    metadata,
-                    first_points,
-                    infinities,
-                )?))
+                let columns = FileColumns::ply(&columns, &attributes, first_points);
+                Ok(Box::new(PlyFile::new(output, columns, is_ascii, metadata)?))
             }
-            PointFormat::Png => self.create_image(output, columns, title),
-            PointFormat::Kitti => Ok(Box::new(KittiFile::new(output, columns))),
+            PointFormat::Png => self.create_image(output, attributes, title),
+            PointFormat::Kitti => {
+                self.note_scales(&attributes, 1.0);
+                Ok(Box::new(KittiFile::new(output, attributes)))
+            }
             PointFormat::Las | PointFormat::Laz => {
+                self.note_scales(&attributes, f64::from(u16::MAX));
                 let is_compressed = format == PointFormat::Laz;
                 let options = LasOptions { is_compressed, is_unix };
-                Ok(Box::new(LasFile::new(
-                    output,
-                    columns,
-                    options,
-                    metadata,
-                    first_points,
-                )?))
+                let origin = las::origin(first_points);
+                let file = LasFile::new(
+                    output, &columns, attributes, options, metadata, origin,
+                )?;
+                let losses = PointLosses {
+                    left_out: file.left_out(&self.label),
+                    unknown_times: file.unknown_times(&self.label),
+                    ..PointLosses::default()
+                };
+                self.sink.losses.lock().add(losses);
+                Ok(Box::new(file))
             }
         }
     }
 
-    /// Starts an image of `columns` in `output`, with `title` above it.
+    /// Notes which intensities become the greatest one of the format, `max`, unless they are the
+    /// same.
+    fn note_scales(&self, attributes: &PointAttributes, max: f64) {
+        let scales = attributes.full_scales.iter().filter(|scale| **scale != max);
+        let scales = scales.map(|scale| (self.label.clone(), scale.to_string()));
+        self.sink.losses.lock().intensity_scales.extend(scales);
+    }
+
+    /// Starts an image of points with `attributes` in `output`, with `title` above it.
     #[cfg(feature = "plot")]
     fn create_image(
         &self,
         output: PointOutput,
-        columns: &[PointColumn],
+        attributes: PointAttributes,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
         let PointOptions { color, reach_metres, .. } = self.sink.options;
         let metadata = &self.metadata;
         let image =
-            PointImage::new(output, columns, color, reach_metres, title, metadata);
+            PointImage::new(output, attributes, color, reach_metres, title, metadata);
         Ok(Box::new(image))
     }
 
@@ -352,7 +360,7 @@ impl PointTable {
     fn create_image(
         &self,
         _: PointOutput,
-        _: &[PointColumn],
+        _: PointAttributes,
         _: String,
     ) -> Result<Box<dyn CloudFile>> {
         let message = "this build cannot draw points: the feature `plot` is off";

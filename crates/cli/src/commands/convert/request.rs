@@ -53,6 +53,7 @@ pub(in crate::commands) fn request(args: &ConvertArgs) -> Result<ConvertRequest>
         ColorChoice::Intensity => PointColor::Intensity,
     });
     request.image_reach_metres = args.picture.reach;
+    request.intensity_max = args.points.intensity_max;
     request.lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
     Ok(request)
 }
@@ -104,6 +105,14 @@ pub(in crate::commands) fn explain(conflict: RequestConflict) -> Error {
         ColorWithoutPng => {
             ("--color-by and --reach are for --format png", "leave them out")
         }
+        IntensityMaxWithoutScale => (
+            "--intensity-max is for --format las, laz and kitti",
+            "the other formats have the intensities as they are",
+        ),
+        CopcFile => (
+            "the name ends in .copc.laz, but COPC is not written: LAZ files are plain",
+            "name it .laz; `untwine` and `pdal translate` make COPC of it",
+        ),
         ScansInOneFile => (
             "scans are several files, and OUT is one",
             "name a folder with -o, and the format with --format",

@@ -1,6 +1,6 @@
 //! Requests that contradict themselves.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use logtool_sinks::PointsPerFile;
 
@@ -46,6 +46,10 @@ pub enum RequestConflict {
     CompressedPly,
     /// Only images of points have a colour and a reach.
     ColorWithoutPng,
+    /// Only LAS, LAZ and KITTI files have scaled intensities.
+    IntensityMaxWithoutScale,
+    /// The name of the file says that it is COPC, a cloud-optimized point cloud.
+    CopcFile,
     /// Each scan has a file, but the output is one file.
     ScansInOneFile,
     /// The layout of PX4 makes several files.
@@ -80,6 +84,10 @@ impl RequestConflict {
         let is_px4 = request.layout == Some(TableLayout::Px4);
         let is_file = destination.file().is_some();
         let is_mcap = format == OutputFormat::Mcap;
+        let is_copc =
+            destination.file().and_then(Path::file_name).is_some_and(|name| {
+                name.to_string_lossy().to_ascii_lowercase().ends_with(".copc.laz")
+            });
         let has_csv =
             is_any_of(&[OutputFormat::Csv, OutputFormat::Images]) || format.is_points();
         let rules = [
@@ -130,6 +138,16 @@ impl RequestConflict {
                 Self::CompressedPly,
             ),
             (has_look && format != OutputFormat::Png, Self::ColorWithoutPng),
+            (
+                request.intensity_max.is_some()
+                    && !is_any_of(&[
+                        OutputFormat::Las,
+                        OutputFormat::Laz,
+                        OutputFormat::Kitti,
+                    ]),
+                Self::IntensityMaxWithoutScale,
+            ),
+            (is_copc && format == OutputFormat::Laz, Self::CopcFile),
             (
                 request.points_per_file == Some(PointsPerFile::Scan) && is_file,
                 Self::ScansInOneFile,
@@ -185,6 +203,10 @@ impl fmt::Display for RequestConflict {
             }
             Self::CompressedPly => "PLY files cannot be compressed",
             Self::ColorWithoutPng => "only images of points have a colour and a reach",
+            Self::IntensityMaxWithoutScale => {
+                "only LAS, LAZ and KITTI files have scaled intensities"
+            }
+            Self::CopcFile => "the name says COPC, and the output would be plain LAZ",
             Self::ScansInOneFile => "scans are several files, and the output is one",
             Self::Px4InOneFile => {
                 "the layout of PX4 makes several files, and the output is one"

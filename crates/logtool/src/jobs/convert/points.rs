@@ -1,8 +1,13 @@
 //! Files of points.
 
-use logtool_core::{Columns, TopicOrigin, TopicSet, View};
+use std::collections::BTreeMap;
+
+use logtool_core::{
+    Columns, Selection, TableJob, TopicOrigin, TopicSet, View, export_tables,
+};
 use logtool_sinks::{
-    NameStyle, PointFormat, PointOptions, PointSink, PointsPerFile, has_points,
+    NameStyle, PointFormat, PointLosses, PointOptions, PointSink, PointSurvey,
+    PointsPerFile, has_points,
 };
 
 use crate::{
@@ -13,7 +18,7 @@ use crate::{
         table_sink, tables,
     },
     source::selection,
-    text::units::count_of,
+    text::units::{Count, count_of},
     time::clock::ShownClock,
 };
 
@@ -65,25 +70,105 @@ pub(super) fn write(
     let names = [NameStyle::OmitInstanceZero, NameStyle::FolderIndex]
         .map(|style| job.names(style));
     let metadata = table_sink::metadata(job);
-    let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
+    let survey = survey(job, &topics, format)?;
+    let sink = PointSink::new(job.outputs.clone(), names, metadata, options, survey);
     let mut summary = tables::write_into(job, &sink, View::Flat, topics)?;
     summary.remarks.push(format!("{} of points", count_of(sink.files(), "file")));
     if !others.is_empty() {
         summary.remarks.push(format!("no points: {}", others.join(", ")));
     }
-    if sink.lost_points() > 0 {
-        let points = count_of(sink.lost_points(), "point");
-        summary.remarks.push(format!(
-            "{points} dropped because the format cannot store them: they have no \
-             position, or are far from all others"
-        ));
-    }
-    match sink.infinities() {
-        0 => {}
-        1 => summary.remarks.push("1 infinity is nan".to_owned()),
-        many => summary.remarks.push(format!("{many} infinities are nan")),
-    }
+    summary.remarks.extend(remarks(&sink.losses()));
     Ok(summary)
+}
+
+/// Reads those columns of `topics` whose values decide how files of `format` store them.
+fn survey(
+    job: &ExportJob<'_>,
+    topics: &TopicSet,
+    format: PointFormat,
+) -> Result<PointSurvey> {
+    let (log, request) = (&*job.opened.log, job.request);
+    let survey = PointSurvey::new(format, request.intensity_max);
+    let columns = Columns::new(View::Flat);
+    let (mut surveyed_topics, mut columns_by_topic) =
+        (TopicSet::EMPTY, BTreeMap::new());
+    for (id, _) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
+        let indices = survey.columns(log.decoder(id, &columns)?.schema());
+        if !indices.is_empty() {
+            surveyed_topics.insert(id);
+            let columns = Columns { indices: Some(indices), ..columns.clone() };
+            columns_by_topic.insert(id, columns);
+        }
+    }
+    if surveyed_topics == TopicSet::EMPTY {
+        return Ok(survey);
+    }
+    let clock = ShownClock::new(log.manifest(), request.clock())?;
+    let time = clock.range(request.start, request.end)?;
+    let table_job = TableJob {
+        part_bytes: tables::part_bytes(log.manifest(), &surveyed_topics),
+        selection: Selection { topics: surveyed_topics, time },
+        columns,
+        columns_by_topic,
+        time: clock.base(),
+        progress: &|_| {},
+    };
+    // The second reading finds the same damage.
+    export_tables(log, &table_job, &survey)?;
+    Ok(survey)
+}
+
+/// Describes what the files do not have as the tables do.
+fn remarks(losses: &PointLosses) -> Vec<String> {
+    let counts = [
+        (
+            losses.points,
+            ["point", "points"],
+            "dropped because the format cannot store them: they have no position, or are far \
+             from all others",
+        ),
+        (losses.infinities, ["infinity is", "infinities are"], "nan"),
+        (
+            losses.intensities,
+            ["intensity", "intensities"],
+            "changed because the format cannot store them: they are negative, too great, or \
+             not numbers",
+        ),
+        (
+            losses.colors,
+            ["number of a colour", "numbers of colours"],
+            "changed because the format cannot store them: they are negative, too great, or \
+             not numbers",
+        ),
+        (
+            losses.times,
+            ["point has", "points have"],
+            "the time of the message, because their own time is not a number",
+        ),
+        (losses.rounded, ["value", "values"], "rounded to the type in the file"),
+    ];
+    let mut remarks = Vec::new();
+    for (count, nouns, text) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+        let [one, many] = nouns;
+        let noun = if count == 1 { one } else { many };
+        remarks.push(format!("{} {noun} {text}", Count(count)));
+    }
+    let scales = losses.intensity_scales.iter().map(|(topic, max)| {
+        format!("the intensity {max} of {topic} becomes the greatest one of the format")
+    });
+    remarks.extend(scales);
+    let left_out = losses.left_out.iter();
+    remarks.extend(
+        left_out.map(|name| format!("left out: {name} (no space in the format)")),
+    );
+    let unknown_times = losses.unknown_times.iter();
+    remarks.extend(unknown_times.map(|name| {
+        format!(
+            "{name} is not used as the time of points: it is neither UTC nor near the stamp of \
+             its message"
+        )
+    }));
+    remarks
 }
 
 /// Returns the format and the content of each file.

@@ -66,6 +66,8 @@ pub struct ConvertRequest {
     pub point_color: Option<PointColor>,
     /// The distance from the centre of an image of points to its sides, in metres.
     pub image_reach_metres: Option<u32>,
+    /// The intensity of points that becomes the greatest one in LAS, LAZ and KITTI files.
+    pub intensity_max: Option<u32>,
     /// The model, the calibration and the points of lidars. `utc` is set by the conversion.
     pub lidar: LidarOptions,
 }
@@ -157,6 +159,7 @@ impl ConvertRequest {
             points_per_file: None,
             point_color: None,
             image_reach_metres: None,
+            intensity_max: None,
             lidar: LidarOptions::default(),
         }
     }
@@ -287,6 +290,14 @@ impl ConvertRequest {
     #[must_use]
     pub fn with_image_reach(mut self, metres: u32) -> Self {
         self.image_reach_metres = Some(metres);
+        self
+    }
+
+    /// Sets the intensity of points that becomes the greatest one in LAS, LAZ and KITTI files. By
+    /// default, the values of each topic decide.
+    #[must_use]
+    pub fn with_intensity_max(mut self, intensity: u32) -> Self {
+        self.intensity_max = Some(intensity);
         self
     }
 

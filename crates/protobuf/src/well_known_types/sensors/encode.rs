@@ -16,13 +16,13 @@ impl PointCloud<'_> {
         files::point_cloud()
     }
 
-    /// Appends the encoded message to `out`, with an identity pose: the points are not transformed.
+    /// Appends the encoded message to `out`, with its pose.
     pub fn encode(&self, out: &mut Vec<u8>) {
         append_timestamp(out, 1, self.nanos);
         append_unless_empty(out, 2, self.frame_id);
         append_sized(out, 3, |out| {
-            append_sized(out, 1, |out| append_doubles(out, &[0.0; 3]));
-            append_sized(out, 2, |out| append_doubles(out, &[0.0, 0.0, 0.0, 1.0]));
+            append_sized(out, 1, |out| append_doubles(out, &self.pose.position));
+            append_sized(out, 2, |out| append_doubles(out, &self.pose.orientation));
         });
         append_fixed32(out, 4, self.stride);
         self.fields

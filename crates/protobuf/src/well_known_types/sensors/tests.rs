@@ -26,6 +26,64 @@ fn cloud_is_parsed_from_its_fields() {
     assert_eq!(PointCloud::parse(b"\x20\x06"), None, "a stride of another wire type");
 }
 
+/// Messages made by hand: a double is its key, and 8 bytes.
+#[test]
+fn pose_and_scan_are_parsed_from_their_fields() {
+    let double = |number: u8, value: f64| {
+        [&[number << 3 | 1][..], &value.to_le_bytes()].concat()
+    };
+    let sized = |number: u8, bytes: &[u8]| {
+        [&[number << 3 | 2, bytes.len() as u8][..], bytes].concat()
+    };
+    let position = sized(1, &[double(1, 1.0), double(3, 3.0)].concat());
+    let orientation = sized(2, &[double(3, 1.0), double(4, 1.0)].concat());
+    let pose_bytes = sized(3, &[position, orientation].concat());
+    let pose = Pose { position: [1.0, 0.0, 3.0], orientation: [0.0, 0.0, 1.0, 1.0] };
+    let cloud = PointCloud::parse(&pose_bytes).unwrap();
+    assert_eq!(cloud.pose, pose);
+    let packed = [1.0_f64, 2.0].map(f64::to_le_bytes).concat();
+    let scan = [
+        sized(1, b"\x08\x05"),
+        pose_bytes,
+        double(4, -0.5),
+        double(5, 0.5),
+        sized(6, &packed),
+        double(6, 3.0),
+        double(7, 9.0),
+    ];
+    let scan = LaserScan::parse(&scan.concat()).unwrap();
+    let expected = LaserScan {
+        nanos: 5_000_000_000,
+        pose,
+        start_angle: -0.5,
+        end_angle: 0.5,
+        ranges: vec![1.0, 2.0, 3.0],
+        intensities: vec![9.0],
+    };
+    assert_eq!(scan, expected);
+    assert_eq!(LaserScan::parse(&sized(6, &[0; 7])), None);
+    assert_eq!(LaserScan::parse(&[4 << 3, 1]), None, "an angle of another wire type");
+}
+
+#[test]
+fn pose_rotates_and_then_translates() {
+    // 90 degrees about z, as a quaternion of the length 2.
+    let half = 2.0_f64.sqrt();
+    let pose = Pose { position: [1.0, 2.0, 3.0], orientation: [0.0, 0.0, half, half] };
+    let near = |[x, y, z]: [f64; 3], expected: [f64; 3]| {
+        let deviations =
+            [x, y, z].into_iter().zip(expected).map(|(a, b)| (a - b).abs());
+        assert!(deviations.fold(0.0, f64::max) < 1e-12, "{x} {y} {z}, {expected:?}");
+    };
+    near(pose.apply([1.0, 0.0, 0.0]), [1.0, 3.0, 3.0]);
+    near(pose.apply([0.0, 1.0, 0.5]), [0.0, 2.0, 3.5]);
+    let third = Pose { position: [0.0; 3], orientation: [0.5, 0.5, 0.5, 0.5] };
+    near(third.apply([1.0, 2.0, 3.0]), [3.0, 1.0, 2.0]);
+    let absent = Pose { position: [1.0, 0.0, 0.0], orientation: [0.0; 4] };
+    near(absent.apply([1.0, 2.0, 3.0]), [2.0, 2.0, 3.0]);
+    assert_eq!(Pose::IDENTITY.apply([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0]);
+}
+
 #[test]
 fn images_are_parsed_from_their_fields() {
     let file = b"\x0a\x02\x08\x01\x12\x03abc\x1a\x03png\x22\x03cam\xa2\x06\x01u";

@@ -128,6 +128,24 @@ fn row_step_and_point_step_are_respected() {
 }
 
 #[test]
+fn rows_with_an_impossible_step_follow_each_other() {
+    let expected = ["0 0 0 10", "1 0 1 11", "2 1 0 20", "3 1 1 21"];
+    let expected = expected.map(|row| format!("1500000000 {row}"));
+    // Not set, the number of points, shorter than a row, the length of all data, too long.
+    for row_step in [0, 2, 3, 4, 8, u32::MAX] {
+        let cloud = Cloud2 {
+            size: (2, 2),
+            fields: &[("v", 1, 2, 1)],
+            is_big: false,
+            steps: (2, row_step),
+            data: &[0, 10, 0, 11, 0, 20, 0, 21],
+        };
+        let (batch, damaged_records) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+        assert_eq!((rows(&batch).as_slice(), damaged_records), (&expected[..], 0));
+    }
+}
+
+#[test]
 fn field_with_several_values_is_a_list_or_a_column_each() {
     let data: Vec<u8> =
         [1_f32, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -257,13 +275,13 @@ fn existing_points_of_an_incomplete_cloud_are_read() {
         assert_eq!((batch.num_rows(), damaged_records), (2 + count, 1));
         assert_eq!(rows(&batch)[2], "1500000000 0 1.5 258");
     }
-    // All bytes of two rows of two points, with a row step of 5 bytes, except the last byte.
+    // All bytes of two rows of two points, with a row step of 5 bytes, except the last two.
     let cloud = Cloud2 {
         size: (2, 2),
         fields: &[("v", 1, 2, 1)],
         is_big: false,
         steps: (2, 5),
-        data: &[0, 10, 0, 11, 99, 0, 20, 0],
+        data: &[0, 10, 0, 11, 99, 0, 20],
     };
     let (batch, damaged_records) = table(PointSource::Cloud2, &[&cloud.bytes()]);
     let expected =
@@ -303,6 +321,29 @@ fn only_beams_with_a_valid_range_have_a_position() {
     assert!(rows[1].ends_with(" 2 0 2001000000"), "{}", rows[1]);
     assert_eq!(rows[2], "2000000000 2 0.25 - 3.1415927 - - - 2002000000");
     assert_eq!(rows[3], "2000000000 3 inf - 4.712389 - - - 2003000000");
+}
+
+/// The messages are JSON: five distances over 180 degrees, one of them infinite, of a sensor that is
+/// 10 m ahead.
+#[test]
+fn beams_of_a_foxglove_scan_are_between_its_angles() {
+    let scan = br#"{"timestamp":{"sec":2,"nsec":0},"start_angle":0,"end_angle":4,
+        "pose":{"position":{"x":10,"y":0,"z":1},"orientation":{"w":1}},
+        "ranges":[1,2,null,4,0],"intensities":[7]}"#;
+    let source = PointSource::FoxgloveScan;
+    let point_schema = source.point_schema().unwrap().into();
+    let decoder =
+        PointDecoder::new(source, Encoding::Json, point_schema, &nested_columns());
+    let (batch, damaged_records) = decode(decoder.unwrap(), &[scan]);
+    assert_eq!(damaged_records, 0);
+    assert_eq!(names(&batch), "time stamp index range intensity angle x y z");
+    let rows = rows(&batch);
+    assert_eq!(rows[0], "2000000000 0 1 7 0 11 0 1");
+    // 10 + 2 cos 1 and 2 sin 1
+    assert_eq!(rows[1], "2000000000 1 2 - 1 11.080605 1.6829419 1");
+    assert_eq!(rows[2], "2000000000 2 NaN - 2 - - -");
+    assert!(rows[3].starts_with("2000000000 3 4 - 3 6.04"), "{}", rows[3]);
+    assert_eq!(rows[4], "2000000000 4 0 - 4 10 0 1");
 }
 
 #[test]

@@ -7,8 +7,9 @@ use logtool_plot::{TopView, TopViewOptions, with_texts};
 
 use crate::points::{
     attributes::PointAttributes,
-    column::{PointColumn, floats},
+    column::floats,
     file::{CloudFile, PointOutput, Points, finish_file},
+    losses::PointLosses,
     options::PointColor,
 };
 
@@ -29,13 +30,12 @@ impl PointImage {
     /// Starts an image in `output`, with `title` above it, and with `metadata` in the file.
     pub(crate) fn new(
         output: PointOutput,
-        columns: &[PointColumn],
+        attributes: PointAttributes,
         color: PointColor,
         reach_metres: Option<u32>,
         title: String,
         metadata: &BTreeMap<String, String>,
     ) -> Self {
-        let attributes = PointAttributes::find(columns);
         // A cloud without intensities is coloured by height.
         let color = match color {
             PointColor::Intensity if attributes.intensity.is_empty() => {
@@ -60,7 +60,7 @@ impl PointImage {
 }
 
 impl CloudFile for PointImage {
-    fn write(&mut self, points: &Points) -> Result<u64> {
+    fn write(&mut self, points: &Points, _: &mut PointLosses) -> Result<()> {
         // The first three columns are x, y and z.
         let [x, y, z] = [0, 1, 2].map(|index| points.arrays.get(index).map(floats));
         let (x, y, z) =
@@ -79,7 +79,7 @@ impl CloudFile for PointImage {
             };
             self.view.add(*x, *y, *z, color_value);
         }
-        Ok(0)
+        Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

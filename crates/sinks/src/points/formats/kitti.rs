@@ -6,8 +6,8 @@ use logtool_core::Result;
 
 use crate::points::{
     attributes::{PointAttributes, positions},
-    column::PointColumn,
     file::{CloudFile, PointOutput, Points, finish_file},
+    losses::PointLosses,
 };
 
 /// A KITTI file.
@@ -17,28 +17,29 @@ pub(crate) struct KittiFile {
 }
 
 impl KittiFile {
-    /// Starts a file of points with `columns` in `output`.
-    pub(crate) fn new(output: PointOutput, columns: &[PointColumn]) -> Self {
-        Self { output, attributes: PointAttributes::find(columns) }
+    /// Starts a file of points with `attributes` in `output`.
+    pub(crate) fn new(output: PointOutput, attributes: PointAttributes) -> Self {
+        Self { output, attributes }
     }
 }
 
 impl CloudFile for KittiFile {
-    fn write(&mut self, points: &Points) -> Result<u64> {
-        let (mut bytes, mut dropped_points) =
-            (Vec::with_capacity(points.count * 16), 0);
+    fn write(&mut self, points: &Points, losses: &mut PointLosses) -> Result<()> {
+        let mut bytes = Vec::with_capacity(points.count * 16);
         let intensities = self.attributes.intensities(points);
         for (position, intensity) in positions(points).into_iter().zip(intensities) {
             let Some([x, y, z]) = position else {
-                dropped_points += 1;
+                losses.points += 1;
                 continue;
             };
-            for number in [x, y, z, intensity] {
+            losses.intensities +=
+                u64::from(intensity.is_some_and(|intensity| !intensity.is_finite()));
+            let intensity = intensity.filter(|intensity| intensity.is_finite());
+            for number in [x, y, z, intensity.unwrap_or(0.0)] {
                 bytes.extend((number as f32).to_le_bytes());
             }
         }
-        self.output.write_all(&bytes)?;
-        Ok(dropped_points)
+        Ok(self.output.write_all(&bytes)?)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

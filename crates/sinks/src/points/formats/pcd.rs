@@ -23,9 +23,15 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     points::{
-        column::{NumberType, PointColumn},
+        column::NumberType,
         file::{CloudFile, PointOutput, Points, finish_file},
-        formats::{lzf, point_count_header::PointCountHeader, point_rows},
+        formats::{
+            file_columns::{FileColumn, FileColumns, seconds_text},
+            lzf,
+            point_count_header::PointCountHeader,
+            point_rows,
+        },
+        losses::PointLosses,
     },
     provenance::CREATED_BY,
 };
@@ -42,7 +48,7 @@ pub(crate) enum PcdEncoding {
 pub(crate) struct PcdFile {
     output: PointOutput,
     header: PointCountHeader,
-    columns: Vec<PointColumn>,
+    columns: FileColumns,
     encoding: PcdEncoding,
     /// The number of points.
     count: u64,
@@ -57,27 +63,22 @@ impl PcdFile {
     /// Starts a file of `columns` in `output`.
     pub(crate) fn new(
         mut output: PointOutput,
-        columns: &[PointColumn],
+        columns: FileColumns,
         encoding: PcdEncoding,
         metadata: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let header = header(columns, encoding, metadata);
+        let header = header(&columns, encoding, metadata);
         header.write(&mut output, 0)?;
-        let columns = columns.to_vec();
-        let column_bytes = columns.iter().map(|_| Vec::new()).collect();
+        let column_bytes = columns.columns.iter().map(|_| Vec::new()).collect();
         Ok(Self { output, header, columns, encoding, count: 0, column_bytes })
     }
 
     /// Adds the bytes of `points` to the columns of a compressed file.
     fn buffer_columns(&mut self, points: &Points) -> Result<()> {
-        let columns = self.columns.iter().zip(&points.arrays);
-        for ((column, array), bytes) in columns.zip(&mut self.column_bytes) {
+        for (array, bytes) in points.arrays.iter().zip(&mut self.column_bytes) {
             let column_points =
                 Points { arrays: vec![array.clone()], count: points.count };
-            bytes.extend(point_rows::bytes(
-                &column_points,
-                std::slice::from_ref(column),
-            ));
+            bytes.extend(point_rows::bytes(&column_points));
         }
         let total_bytes: usize = self.column_bytes.iter().map(Vec::len).sum();
         if total_bytes > MAX_UNCOMPRESSED_BYTES {
@@ -101,16 +102,15 @@ impl PcdFile {
 }
 
 impl CloudFile for PcdFile {
-    fn write(&mut self, points: &Points) -> Result<u64> {
+    fn write(&mut self, points: &Points, losses: &mut PointLosses) -> Result<()> {
         self.count += points.count as u64;
+        let points = &self.columns.convert(points, losses);
         match self.encoding {
             PcdEncoding::Ascii => self.output.write_all(&point_rows::text(points))?,
-            PcdEncoding::Binary => {
-                self.output.write_all(&point_rows::bytes(points, &self.columns))?
-            }
+            PcdEncoding::Binary => self.output.write_all(&point_rows::bytes(points))?,
             PcdEncoding::Compressed => self.buffer_columns(points)?,
         }
-        Ok(0)
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -123,12 +123,12 @@ impl CloudFile for PcdFile {
 }
 
 fn header(
-    columns: &[PointColumn],
+    columns: &FileColumns,
     encoding: PcdEncoding,
     metadata: &BTreeMap<String, String>,
 ) -> PointCountHeader {
-    let join_columns = |column_text: &dyn Fn(&PointColumn) -> String| {
-        columns.iter().map(column_text).collect::<Vec<_>>().join(" ")
+    let join_columns = |column_text: &dyn Fn(&FileColumn) -> String| {
+        columns.columns.iter().map(column_text).collect::<Vec<_>>().join(" ")
     };
     let names = join_columns(&|column| column.name.clone());
     let sizes = join_columns(&|column| column.number_type.bytes().to_string());
@@ -141,8 +141,11 @@ fn header(
         letter.to_owned()
     });
     let counts = join_columns(&|_| "1".to_owned());
-    let comments: String =
+    let mut comments: String =
         metadata.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
+    for (name, origin) in columns.origins() {
+        comments.push_str(&format!("# origin of {name}: {}\n", seconds_text(origin)));
+    }
     let encoding = match encoding {
         PcdEncoding::Ascii => "ascii",
         PcdEncoding::Binary => "binary",

@@ -10,17 +10,10 @@
 //! ```
 //! followed by the rows as bytes or text.
 
-use std::{
-    collections::BTreeMap,
-    io::Write as _,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{collections::BTreeMap, io::Write as _, sync::Arc};
 
 use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, Float64Array, PrimitiveArray,
+    ArrayRef, ArrowPrimitiveType, PrimitiveArray,
     cast::AsArray as _,
     types::{Float32Type, Float64Type},
 };
@@ -28,9 +21,14 @@ use logtool_core::Result;
 
 use crate::{
     points::{
-        column::{self, NumberType, PointColumn},
+        column::NumberType,
         file::{CloudFile, PointOutput, Points, finish_file},
-        formats::{point_count_header::PointCountHeader, point_rows},
+        formats::{
+            file_columns::{FileColumn, FileColumns, seconds_text},
+            point_count_header::PointCountHeader,
+            point_rows,
+        },
+        losses::PointLosses,
     },
     provenance::CREATED_BY,
 };
@@ -39,74 +37,43 @@ use crate::{
 pub(crate) struct PlyFile {
     output: PointOutput,
     header: PointCountHeader,
-    /// The columns of the file: integers of at most 32 bits, and floats.
-    columns: Vec<PointColumn>,
-    /// For each column of times, the origin of its seconds in nanoseconds.
-    origins: Vec<Option<i64>>,
+    columns: FileColumns,
     is_ascii: bool,
     /// The number of points.
     count: u64,
-    /// The number of infinities that were replaced.
-    infinities: Arc<AtomicU64>,
 }
 
 impl PlyFile {
-    /// Starts a file of `columns` in `output`, whose first points are `first_points`. In a text
-    /// file, infinities are replaced by `nan`, and `infinities` counts them.
+    /// Starts a file of `columns` in `output`.
     pub(crate) fn new(
         mut output: PointOutput,
-        columns: &[PointColumn],
+        columns: FileColumns,
         is_ascii: bool,
         metadata: &BTreeMap<String, String>,
-        first_points: &Points,
-        infinities: Arc<AtomicU64>,
     ) -> Result<Self> {
         let mut metadata = metadata.clone();
-        let (mut origins, mut columns) = (Vec::new(), columns.to_vec());
-        for (column, array) in columns.iter_mut().zip(&first_points.arrays) {
-            let origin = column::time_values(array)
-                .map(|times| times.into_iter().flatten().next().unwrap_or(0));
-            if let Some(origin) = origin {
-                metadata
-                    .insert(format!("origin of {}", column.name), seconds_text(origin));
-            }
-            origins.push(origin);
-            // PLY has no integers of 64 bits.
-            if column.number_type.bytes() == 8 {
-                column.number_type = NumberType::Float { bytes: 8 };
-            }
+        for (name, origin) in columns.origins() {
+            metadata.insert(format!("origin of {name}"), seconds_text(origin));
         }
-        let header = header(&columns, is_ascii, &metadata);
+        let header = header(&columns.columns, is_ascii, &metadata);
         header.write(&mut output, 0)?;
-        Ok(Self { output, header, columns, origins, is_ascii, count: 0, infinities })
+        Ok(Self { output, header, columns, is_ascii, count: 0 })
     }
 }
 
 impl CloudFile for PlyFile {
-    fn write(&mut self, points: &Points) -> Result<u64> {
-        let mut arrays = Vec::with_capacity(points.arrays.len());
-        let columns = self.columns.iter().zip(&self.origins);
-        for ((column, origin), array) in columns.zip(&points.arrays) {
-            arrays.push(match origin {
-                Some(origin) => seconds_since(array, *origin),
-                None if column.number_type.bytes() == 8 => {
-                    Arc::new(Float64Array::from(column::floats(array)))
-                }
-                None => array.clone(),
-            });
-        }
+    fn write(&mut self, points: &Points, losses: &mut PointLosses) -> Result<()> {
         self.count += points.count as u64;
+        let mut points = self.columns.convert(points, losses);
         if self.is_ascii {
-            for array in &mut arrays {
-                *array = without_infinities(array, &self.infinities);
+            for array in &mut points.arrays {
+                *array = without_infinities(array, &mut losses.infinities);
             }
-            let points = Points { arrays, count: points.count };
             self.output.write_all(&point_rows::text(&points))?;
         } else {
-            let points = Points { arrays, count: points.count };
-            self.output.write_all(&point_rows::bytes(&points, &self.columns))?;
+            self.output.write_all(&point_rows::bytes(&points))?;
         }
-        Ok(0)
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -117,7 +84,7 @@ impl CloudFile for PlyFile {
 
 /// Replaces infinities in `array` by NaN and adds their number to `count`: readers of text files
 /// accept `nan`, but few of them accept `inf`.
-fn without_infinities(array: &ArrayRef, count: &AtomicU64) -> ArrayRef {
+fn without_infinities(array: &ArrayRef, count: &mut u64) -> ArrayRef {
     if let Some(floats) = array.as_primitive_opt::<Float32Type>() {
         return replace_infinities(floats, f32::is_infinite, f32::NAN, count);
     }
@@ -131,33 +98,17 @@ fn replace_infinities<T: ArrowPrimitiveType>(
     floats: &PrimitiveArray<T>,
     is_infinite: fn(T::Native) -> bool,
     nan: T::Native,
-    count: &AtomicU64,
+    count: &mut u64,
 ) -> ArrayRef {
     let infinities =
         floats.iter().flatten().filter(|value| is_infinite(*value)).count();
-    count.fetch_add(infinities as u64, Ordering::Relaxed);
+    *count += infinities as u64;
     let replace = |value| if is_infinite(value) { nan } else { value };
     Arc::new(floats.unary::<_, T>(replace))
 }
 
-/// Converts the times of `array` to seconds since `origin`.
-fn seconds_since(array: &ArrayRef, origin: i64) -> ArrayRef {
-    let times = column::time_values(array).unwrap_or_default();
-    let seconds = times.into_iter().map(|nanos| {
-        nanos.map(|nanos| (i128::from(nanos) - i128::from(origin)) as f64 / 1e9)
-    });
-    Arc::new(seconds.collect::<Float64Array>())
-}
-
-/// Formats `nanos` as seconds with nine decimals.
-fn seconds_text(nanos: i64) -> String {
-    let sign = if nanos < 0 { "-" } else { "" };
-    let nanos = nanos.unsigned_abs();
-    format!("{sign}{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
-}
-
 fn header(
-    columns: &[PointColumn],
+    columns: &[FileColumn],
     is_ascii: bool,
     metadata: &BTreeMap<String, String>,
 ) -> PointCountHeader {
@@ -166,7 +117,7 @@ fn header(
         .iter()
         .map(|(key, value)| format!("comment {key}: {value}\n"))
         .collect();
-    let property_line = |column: &PointColumn| {
+    let property_line = |column: &FileColumn| {
         let type_name = match column.number_type {
             NumberType::Integer { is_signed: true, bytes: 1 } => "char",
             NumberType::Integer { is_signed: false, bytes: 1 } => "uchar",

@@ -1,44 +1,54 @@
 //! Encodes points row by row, as bytes or as text.
 
-use arrow_array::{ArrowPrimitiveType, PrimitiveArray};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 
 use crate::{
     points::{
-        column::{ColumnVisitor, PointColumn, Scalar, for_each_number, visit},
+        column::{ColumnVisitor, Scalar, for_each_number, visit},
         file::Points,
     },
     text::number::Number as _,
 };
 
 /// Returns the bytes of `points`, row by row, little-endian.
-pub(crate) fn bytes(points: &Points, columns: &[PointColumn]) -> Vec<u8> {
-    struct ByteRows {
-        rows: Vec<u8>,
-        /// The length of a row, and the offset of the visited column in it.
+pub(crate) fn bytes(points: &Points) -> Vec<u8> {
+    let width = |array: &ArrayRef| array.data_type().primitive_width().unwrap_or(0);
+    let row_len: usize = points.arrays.iter().map(width).sum();
+    let (mut rows, mut offset) = (vec![0; row_len * points.count], 0);
+    for array in &points.arrays {
+        write_column(&mut rows, row_len, offset, array);
+        offset += width(array);
+    }
+    rows
+}
+
+/// Writes the numbers of `array`, little-endian, to `rows`, which have `row_len` bytes each: to
+/// the bytes from `offset` on of each row.
+pub(crate) fn write_column(
+    rows: &mut [u8],
+    row_len: usize,
+    offset: usize,
+    array: &ArrayRef,
+) {
+    struct ByteRows<'r> {
+        rows: &'r mut [u8],
         row_len: usize,
         offset: usize,
     }
-    impl ColumnVisitor for ByteRows {
+    impl ColumnVisitor for ByteRows<'_> {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
-            let (end, row_len) = (self.offset + size_of::<T::Native>(), self.row_len);
-            let mut rows = self.rows.chunks_exact_mut(row_len);
+            let (start, end) = (self.offset, self.offset + size_of::<T::Native>());
+            let mut rows = self.rows.chunks_exact_mut(self.row_len);
             for_each_number(numbers, |number| {
                 let row = rows.next().unwrap_or_default();
-                number.write_bytes(row.get_mut(self.offset..end).unwrap_or_default());
+                number.write_bytes(row.get_mut(start..end).unwrap_or_default());
             });
         }
     }
-    let row_len: usize = columns.iter().map(|column| column.number_type.bytes()).sum();
-    let rows = vec![0; row_len * points.count];
-    let mut bytes = ByteRows { rows, row_len: row_len.max(1), offset: 0 };
-    for (array, column) in points.arrays.iter().zip(columns) {
-        visit(array, &mut bytes);
-        bytes.offset += column.number_type.bytes();
-    }
-    bytes.rows
+    visit(array, &mut ByteRows { rows, row_len: row_len.max(1), offset });
 }
 
 /// Returns the text of `points`: a line for each, with blanks between the numbers.

@@ -46,11 +46,14 @@ fn write_batches(
     points_per_file: PointsPerFile,
 ) -> u64 {
     let (sink, outputs) = sink(dir, topic, format, points_per_file);
+    let mut survey = sink.survey.new_table(topic, &batches[0].schema()).unwrap();
+    batches.iter().for_each(|batch| survey.write(batch).unwrap());
+    survey.finish().unwrap();
     let mut writer = sink.new_table(topic, &batches[0].schema()).unwrap();
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
     outputs.commit().unwrap();
-    sink.lost_points()
+    sink.losses().points
 }
 
 /// Creates a sink that writes files of points of `topic` into `dir`.
@@ -73,7 +76,8 @@ fn sink(
         color: PointColor::Height,
         reach_metres: None,
     };
-    (PointSink::new(outputs.clone(), names, BTreeMap::new(), options), outputs)
+    let survey = PointSurvey::new(format, None);
+    (PointSink::new(outputs.clone(), names, BTreeMap::new(), options, survey), outputs)
 }
 
 /// Returns the header without its comments, and the bytes after it.
@@ -93,7 +97,7 @@ fn pcd_fields_are_the_columns_with_the_position_first() {
     let file = fs::read(dir.path().join("points.pcd")).unwrap();
     let (header, data) = split_header(&file, "DATA");
     let expected = "VERSION 0.7\nFIELDS x y z timestamp intensity scan\n\
-                    SIZE 4 8 4 8 1 4\nTYPE F F F I U U\nCOUNT 1 1 1 1 1 1\nWIDTH 3\n\
+                    SIZE 4 8 4 8 4 4\nTYPE F F F I F U\nCOUNT 1 1 1 1 1 1\nWIDTH 3\n\
                     HEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 3\nDATA binary\n";
     assert_eq!(header, expected);
     let first = [
@@ -101,11 +105,11 @@ fn pcd_fields_are_the_columns_with_the_position_first() {
         &2_f64.to_le_bytes(),
         &3_f32.to_le_bytes(),
         &1_500_000_000_i64.to_le_bytes(),
-        &[255],
+        &255_f32.to_le_bytes(),
         &4_u32.to_le_bytes(),
     ];
-    assert_eq!(data[..29], first.concat());
-    assert_eq!(data.len(), 3 * 29);
+    assert_eq!(data[..32], first.concat());
+    assert_eq!(data.len(), 3 * 32);
 }
 
 #[test]
@@ -115,10 +119,10 @@ fn scan_files_are_named_by_number_and_time() {
     let folder = dir.path().join("points");
     let file = fs::read(folder.join("000004_1.500000000.pcd")).unwrap();
     let (_, data) = split_header(&file, "DATA");
-    let rows = "1.0 2.0 3.0 1500000000 255 4\n0.1 0.25 -0.5 1500000007 51 4\n";
+    let rows = "1.0 2.0 3.0 1500000000 255.0 4\n0.1 0.25 -0.5 1500000007 51.0 4\n";
     assert_eq!(String::from_utf8(data).unwrap(), rows);
     let (_, data) = split_header(&fs::read(folder.join("000005.pcd")).unwrap(), "DATA");
-    assert_eq!(data, b"nan 0.0 0.0 0 0 5\n");
+    assert_eq!(data, b"nan 0.0 0.0 0 0.0 5\n");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
     let index = fs::read_to_string(folder.join("index.csv")).unwrap();
     let row = "1500000000,1500000007,4,2,000004_1.500000000.pcd\n";
@@ -164,7 +168,7 @@ fn infinities_are_replaced_and_counted_in_ply_text_only() {
         writer.finish().unwrap();
         outputs.commit().unwrap();
         let file = dir.path().join(format!("points.{}", format.extension()));
-        (fs::read(file).unwrap(), sink.infinities())
+        (fs::read(file).unwrap(), sink.losses().infinities)
     };
     let (file, infinities) = write(PointFormat::PlyAscii);
     let (_, rows) = split_header(&file, "end_header");
@@ -228,6 +232,12 @@ fn clouds() -> (RecordBatch, Topic) {
     let bytes = |values: [Option<u8>; 3]| {
         Arc::new(UInt8Array::from(values.to_vec())) as ArrayRef
     };
+    // The second column with a name.
+    let second = |name: &str, array: ArrayRef| {
+        let (field, array) = column(&format!("{name}_"), array);
+        let own_name = ("own_name".to_owned(), name.to_owned());
+        (field.with_metadata([own_name].into()), array)
+    };
     let batch = table(vec![
         times("ns", vec![Some(1), Some(2), Some(3)]),
         column("stamp", times("ns", vec![Some(1), Some(2), Some(3)]).1),
@@ -237,8 +247,8 @@ fn clouds() -> (RecordBatch, Topic) {
         column("z", floats([0.0; 3].map(Some))),
         column("intensity", floats([Some(0.25), None, None])),
         column("ring", floats([Some(3.0), None, None])),
-        column("intensity_", bytes([None, Some(250), None])),
-        column("ring_", bytes([None, Some(7), None])),
+        second("intensity", bytes([None, Some(250), None])),
+        second("ring", bytes([None, Some(7), None])),
     ]);
     (batch, Topic { origin: TopicOrigin::Derived, ..topic("points", 0) })
 }
@@ -263,9 +273,9 @@ fn intensity_is_read_from_the_column_of_the_cloud() {
     assert_eq!(intensities, expected);
     let file = fs::read(dir.path().join("points.las")).unwrap();
     let points_offset = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
-    // In a point of 28 bytes, the intensity is at 12, the user data at 17, the source at 18.
+    // In a point of 58 bytes, the intensity is at 12, the user data at 17, the source at 18.
     for (index, intensity, ring) in [(0, 16_384_u16, 3_u8), (1, 64_250, 7), (2, 0, 0)] {
-        let point = &file[points_offset + 28 * index..points_offset + 28 * (index + 1)];
+        let point = &file[points_offset + 58 * index..points_offset + 58 * (index + 1)];
         assert_eq!(point[12..14], intensity.to_le_bytes(), "{index}");
         assert_eq!(point[17..20], [ring, ring, 0], "{index}");
     }
@@ -274,7 +284,7 @@ fn intensity_is_read_from_the_column_of_the_cloud() {
 #[test]
 fn file_of_one_cloud_has_the_columns_of_that_cloud() {
     let (batch, derived_topic) = clouds();
-    let common_columns = ["x", "y", "z", "timestamp", "stamp", "index"];
+    let common_columns = ["x", "y", "z", "record_time", "stamp", "index"];
     for format in [PointFormat::PcdAscii, PointFormat::PlyAscii] {
         let dir = tempfile::tempdir().unwrap();
         write_batches(
@@ -286,7 +296,7 @@ fn file_of_one_cloud_has_the_columns_of_that_cloud() {
         );
         for (file, columns) in [
             ("000000_0.000000001", &["intensity", "ring"][..]),
-            ("000001_0.000000002", &["intensity_", "ring_"]),
+            ("000001_0.000000002", &["intensity", "ring"]),
             ("000002_0.000000003", &[]),
         ] {
             let file = format!("points/{file}.{}", format.extension());

@@ -2,7 +2,7 @@
 
 use logtool_core::{Primitive, Topic};
 use logtool_protobuf::{
-    CompressedImage, FrameTransform, PackedField, PixelImage, PointCloud,
+    CompressedImage, FrameTransform, PackedField, PixelImage, PointCloud, Pose,
 };
 
 use crate::records::translate::{
@@ -43,6 +43,7 @@ pub(super) fn encode_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
     let message = PointCloud {
         nanos: cloud.nanos,
         frame_id: cloud.frame.as_bytes(),
+        pose: Pose::IDENTITY,
         stride: cloud.step,
         fields: FIELDS.map(field).into(),
         data: cloud.points,

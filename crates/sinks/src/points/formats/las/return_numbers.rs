@@ -1,153 +1,117 @@
 //! Computes the return number of each point, and the number of returns of its firing, for LAS.
 //!
-//! A firing of a laser may have two returns. Their points have the same laser and the same
-//! time, and are in the same packet, but not next to each other. So the last points of a batch
-//! are retained until the next batch arrives.
+//! A firing of a laser may have two returns. Their points have the same laser and the same time,
+//! and are in the same packet, but not next to each other.
 
-use std::collections::HashMap;
-
-use arrow_select::concat::concat;
-use logtool_core::{Error, ErrorKind, Result};
-
-use crate::points::{
-    attributes::{PointAttributes, array_at, first_integers},
-    column::time_values,
-    file::Points,
-};
-
-/// The return types of points as bits: the strongest return and the last return, which may be the
-/// same.
+/// The return types of points: the strongest return and the last return.
 const STRONGEST: u32 = 1;
 const LAST: u32 = 2;
-const BOTH: u32 = STRONGEST | LAST;
 
 /// The maximum distance of the points of a firing: a packet has 12 blocks of 32 points (manuals of
 /// HDL-64E, HDL-32E, VLP-16 and VLP-32C; packets of the VLS-128 are not longer).
-const MAX_DISTANCE: usize = 12 * 32;
+pub(crate) const MAX_DISTANCE: usize = 12 * 32;
 
-/// Points, and for each the number of the return and the number of returns of its firing.
-pub(crate) type PointsWithReturns = (Points, Vec<(u8, u8)>);
+/// The number of points that are remembered. It is a power of two.
+const REMEMBERED: usize = 512;
 
-/// The time of a firing, and its laser.
-type FiringKey = (Option<i64>, u32);
+/// The number of lists of points, each of firings with the same hash. It is a power of two.
+const LISTS: usize = 1024;
 
-/// Points that are waiting for the other returns of their firings.
-#[derive(Default)]
-pub(crate) struct PendingReturns {
-    /// The last points, whose firings may have returns in the next batch.
-    pending_points: Option<Points>,
-    /// The return types of each firing of the last points, combined as bits.
-    returns_by_firing: HashMap<FiringKey, u32>,
+/// A point of a firing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Firing {
+    pub(crate) time: i64,
+    pub(crate) laser: u32,
+    pub(crate) return_type: u32,
 }
 
-impl PendingReturns {
-    /// Adds `new_points`, and returns those points whose firings are complete. `None` means that
-    /// there are no more points; then all remaining points are returned.
-    pub(crate) fn next(
-        &mut self,
-        attributes: &PointAttributes,
-        new_points: Option<&Points>,
-    ) -> Result<Option<PointsWithReturns>> {
-        if let Some(new_points) = new_points {
-            for (firing, return_type) in firings(new_points, attributes) {
-                *self.returns_by_firing.entry(firing).or_default() |= return_type;
-            }
-        }
-        let points = match (self.pending_points.take(), new_points) {
-            (Some(pending), Some(new_points)) => concatenate(&pending, new_points)?,
-            (Some(pending), None) => pending,
-            (None, Some(new_points)) => new_points.clone(),
-            (None, None) => return Ok(None),
-        };
-        let pending_count =
-            if new_points.is_some() { MAX_DISTANCE.min(points.count) } else { 0 };
-        let complete_count = points.count - pending_count;
-        let complete_points = points.slice(0, complete_count);
-        let returns = firings(&complete_points, attributes)
-            .map(|(firing, return_type)| {
-                match (self.returns_by_firing.get(&firing), return_type) {
-                    (Some(&BOTH), STRONGEST) => (1, 2),
-                    (Some(&BOTH), LAST) => (2, 2),
-                    _ => (1, 1),
-                }
-            })
-            .collect();
-        // Pending points may belong to firings whose other return is in `complete_points`.
-        let start = complete_count.saturating_sub(MAX_DISTANCE);
-        let recent_points = points.slice(start, points.count - start);
-        self.returns_by_firing = firings(&recent_points, attributes)
-            .filter_map(|(firing, _)| {
-                Some((firing, *self.returns_by_firing.get(&firing)?))
-            })
-            .collect();
-        if pending_count > 0 {
-            self.pending_points = Some(points.slice(complete_count, pending_count));
-        }
-        Ok(Some((complete_points, returns)))
+/// The other return of a firing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReturnPair {
+    /// The number of points after the other return, at least 1.
+    pub(crate) distance: usize,
+    /// The return number of this point: 1 or 2. The other return has the other number.
+    pub(crate) number: u8,
+}
+
+/// The last points, in which the other return of a firing is found.
+pub(crate) struct ReturnNumbers {
+    /// The number of points so far. The numbers of points count from 1.
+    count: u64,
+    /// The number of the last point of each list, or 0.
+    last_points: Vec<u64>,
+    /// The last points, each at the remainder of its number, and the number of the point before it
+    /// in its list.
+    points: Vec<(Firing, u64)>,
+}
+
+impl Default for ReturnNumbers {
+    fn default() -> Self {
+        let (last_points, points) =
+            (vec![0; LISTS], vec![Default::default(); REMEMBERED]);
+        Self { count: 0, last_points, points }
     }
 }
 
-/// Returns the firing and the return type of each of `points`.
-fn firings(
-    points: &Points,
-    attributes: &PointAttributes,
-) -> impl Iterator<Item = (FiringKey, u32)> {
-    let times = array_at(points, attributes.time)
-        .and_then(time_values)
-        .unwrap_or_else(|| vec![None; points.count]);
-    let lasers = first_integers(points, &attributes.laser);
-    let return_types = first_integers(points, &attributes.return_type);
-    times.into_iter().zip(lasers).zip(return_types)
+impl ReturnNumbers {
+    /// Adds the next point, and returns the other return of its firing if that is one of the last
+    /// points. `None` is a point without a time.
+    pub(crate) fn add(&mut self, firing: Option<Firing>) -> Option<ReturnPair> {
+        self.count += 1;
+        let number = self.count;
+        let firing = firing?;
+        let other_type = match firing.return_type {
+            STRONGEST => LAST,
+            LAST => STRONGEST,
+            // A return that is both is the only one.
+            _ => return None,
+        };
+        let last_point = self.last_points.get_mut(firing.list())?;
+        let previous = std::mem::replace(last_point, number);
+        *self.points.get_mut(number as usize % REMEMBERED)? = (firing, previous);
+        let other = Firing { return_type: other_type, ..firing };
+        let mut candidate = previous;
+        // The points of a list are in order, so that those before are too far away as well.
+        while candidate > 0 && number - candidate <= MAX_DISTANCE as u64 {
+            let (point, previous) =
+                *self.points.get(candidate as usize % REMEMBERED)?;
+            if point == other {
+                let distance = (number - candidate) as usize;
+                let number = if firing.return_type == STRONGEST { 1 } else { 2 };
+                return Some(ReturnPair { distance, number });
+            }
+            candidate = previous;
+        }
+        None
+    }
 }
 
-fn concatenate(before: &Points, after: &Points) -> Result<Points> {
-    let arrays = before
-        .arrays
-        .iter()
-        .zip(&after.arrays)
-        .map(|(before, after)| concat(&[before, after]))
-        .collect::<Result<_, _>>()
-        .map_err(|err| {
-            Error::new(ErrorKind::Unsupported, "cannot concatenate points")
-                .with_source(err)
-        })?;
-    Ok(Points { arrays, count: before.count + after.count })
+impl Firing {
+    /// Returns the list that the point belongs to.
+    fn list(&self) -> usize {
+        let key = self.time.cast_unsigned() ^ u64::from(self.laser) << 32;
+        // Fibonacci hashing: the high bits of the product depend on all bits of the key.
+        (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as usize % LISTS
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow_array::{ArrayRef, TimestampNanosecondArray, UInt32Array};
-
     use super::*;
 
-    /// Points with these times, lasers and return types.
-    fn points(rows: &[(i64, u32, u32)]) -> Points {
-        let times =
-            TimestampNanosecondArray::from_iter_values(rows.iter().map(|p| p.0));
-        let integers =
-            |values: Vec<u32>| Arc::new(UInt32Array::from(values)) as ArrayRef;
-        let lasers = integers(rows.iter().map(|p| p.1).collect());
-        let return_types = integers(rows.iter().map(|p| p.2).collect());
-        Points {
-            arrays: vec![Arc::new(times), lasers, return_types],
-            count: rows.len(),
+    /// The return number and the number of returns of each point with these times, lasers and
+    /// return types.
+    fn return_numbers(points: &[(i64, u32, u32)]) -> Vec<(u8, u8)> {
+        let (mut returns, mut numbers) =
+            (ReturnNumbers::default(), vec![(1, 1); points.len()]);
+        for (index, (time, laser, return_type)) in points.iter().enumerate() {
+            let (time, laser, return_type) = (*time, *laser, *return_type);
+            let firing = Firing { time, laser, return_type };
+            if let Some(pair) = returns.add(Some(firing)) {
+                numbers[index] = (pair.number, 2);
+                numbers[index - pair.distance] = (3 - pair.number, 2);
+            }
         }
-    }
-
-    /// The return number and the number of returns of each point in `batches`.
-    fn return_numbers(batches: &[&[(i64, u32, u32)]]) -> Vec<(u8, u8)> {
-        let mut attributes = PointAttributes::default();
-        (attributes.time, attributes.laser) = (Some(0), vec![1]);
-        attributes.return_type = vec![2];
-        let (mut returns, mut numbers) = (PendingReturns::default(), Vec::new());
-        for batch in batches {
-            let complete = returns.next(&attributes, Some(&points(batch))).unwrap();
-            numbers.extend(complete.unwrap().1);
-        }
-        let remaining = returns.next(&attributes, None).unwrap();
-        numbers.extend(remaining.unwrap().1);
         numbers
     }
 
@@ -160,18 +124,15 @@ mod tests {
             (1, 8, STRONGEST),
             (1, 7, STRONGEST),
             (2, 7, LAST),
-            (2, 9, BOTH),
+            (2, 9, STRONGEST | LAST),
         ];
         let expected = [(2, 2), (1, 1), (1, 2), (1, 1), (1, 1)];
-        for middle in 1..firings.len() {
-            let (before, after) = firings.split_at(middle);
-            assert_eq!(return_numbers(&[before, after]), expected, "{middle}");
-        }
+        assert_eq!(return_numbers(&firings), expected);
     }
 
     #[test]
-    fn returns_in_different_batches_are_matched() {
-        // Packets of 192 firings with two returns each, in batches of all lengths.
+    fn returns_in_the_two_halves_of_a_packet_are_matched() {
+        // Packets of 192 firings with two returns each.
         let packet = |packet: i64| {
             let half = move |kind| (0..192).map(move |laser| (packet, laser, kind));
             half(STRONGEST).chain(half(LAST))
@@ -179,9 +140,17 @@ mod tests {
         let firings: Vec<_> = (0..6).flat_map(packet).collect();
         let expected: Vec<_> =
             firings.iter().map(|(_, _, kind)| (*kind as u8, 2)).collect();
-        for length in [1, 100, 191, 192, 193, 500, 5_000] {
-            let batches: Vec<_> = firings.chunks(length).collect();
-            assert_eq!(return_numbers(&batches), expected, "{length}");
-        }
+        assert_eq!(return_numbers(&firings), expected);
+    }
+
+    #[test]
+    fn returns_of_different_packets_are_not_matched() {
+        let mut firings = vec![(0, 0, STRONGEST); 1];
+        firings.extend((1..=MAX_DISTANCE as i64).map(|time| (time, 0, STRONGEST)));
+        firings.push((0, 0, LAST));
+        let numbers = return_numbers(&firings);
+        assert!(numbers.iter().all(|numbers| *numbers == (1, 1)));
+        firings.remove(1);
+        assert_eq!(return_numbers(&firings)[0], (1, 2));
     }
 }
