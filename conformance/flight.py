@@ -1,14 +1,17 @@
 """Compares `logtool flight` with NumPy and SciPy on the values that pyulog reads: statistics by
-the formulas of Flight Review, spectra and spectrograms by scipy, step responses by an own
-implementation of PID-Analyzer's method, and for each diagnosis the evidence in the log. Logs of
-sound flights must have no diagnoses but those that are listed here with the reason.
+the formulas of Flight Review, spectra and spectrograms by scipy, step responses by NumPy's least squares,
+and for each diagnosis the evidence in the log. Logs of sound flights must have no diagnoses but those
+that are listed here with the reason. Made logs have tones and plants that are known, at even and uneven
+times, with and without dropouts.
 
 Usage: flight.py [ULOG...]
 """
 
 import json
 import os
+import struct
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +19,8 @@ import scipy.signal
 from logtool import run
 from pyulog import ULog
 from pyulog.px4 import PX4ULog
-from scipy.ndimage import gaussian_filter1d
 from tally import Tally
+from ulog_maker import MAGIC, message
 
 # Diagnoses that the values of a log justify.
 EXPECTED = {
@@ -30,6 +33,8 @@ EXPECTED = {
     },
     # Three dumps of hard faults are appended.
     "pyulog_sample_appended_multiple.ulg": {"hard_fault": 1},
+    # logger_status counts 2913 messages that the logger missed in 6 s.
+    "pyulog_sample_log_small.ulg": {"logging_dropouts": 1},
     # The field is 0.50 ± 0.26 gauss, EKF2 rejects it for 9 s; 120 A pull 25.0 V to 20.8 V. Two of three
     # accelerometers vibrate by up to 9.97 and 10.03 m/s²; the limit of the maximum is 9.81 m/s².
     "ulogrs_sample-small.ulg": {"compass_interference": 1, "battery_sag": 1, "vibration": 2},
@@ -128,7 +133,12 @@ def statistics(peer, end):
     if wind is not None:
         speed = np.hypot(wind["windspeed_north"], wind["windspeed_east"]).astype(np.float64)
         found["average_wind_m_s"], found["max_wind_m_s"] = speed.mean(), speed.max()
-    metrics = [imu["accel_vibration_metric"] for imu in peer.instances("vehicle_imu_status")]
+    # Before PX4 1.13, when another field had this name, the metric was a velocity.
+    metrics = [
+        imu["accel_vibration_metric"]
+        for imu in peer.instances("vehicle_imu_status")
+        if "gyro_coning_vibration" not in imu
+    ]
     if metrics:
         metrics = np.concatenate(metrics).astype(np.float64)
         found["average_vibration_m_s2"] = np.nanmean(metrics)
@@ -158,12 +168,6 @@ def close(name, ours, theirs, relative, absolute):
     return [f"{name}: up to {worst:.6g} apart; {ours.ravel()[:3]}, not {theirs.ravel()[:3]}"]
 
 
-def median_rate(times):
-    steps = np.diff(times.astype(np.int64))
-    steps = np.sort(steps[steps > 0])
-    return 1e6 / steps[len(steps) // 2]
-
-
 def mean_rate(times):
     """The mean rate without gaps, which are ten times as long as the mean interval."""
     steps = np.diff(times.astype(np.int64))
@@ -185,8 +189,25 @@ FIELDS = {
 }
 
 
+def transform(times, values, frequencies):
+    """The sums of values times exp(-i 2 pi f t), by definition, a part at a time."""
+    seconds = (times.astype(np.int64) - int(times[0])) / 1e6
+    parts = np.array_split(frequencies, max(1, len(frequencies) * len(times) // 10_000_000))
+    return np.concatenate(
+        [np.exp(-2j * np.pi * np.outer(part, seconds)) @ values for part in parts]
+    )
+
+
+def lomb_scargle(times, values, frequencies):
+    """The frequency at which SciPy's Lomb-Scargle periodogram is highest."""
+    seconds = (times.astype(np.int64) - int(times[0])) / 1e6
+    power = scipy.signal.lombscargle(seconds, values - values.mean(), 2 * np.pi * frequencies)
+    return frequencies[np.argmax(power)]
+
+
 def spectra(peer, ours):
-    """2 / N |FFT| of all samples (plotting.py, DataPlotFFT)."""
+    """2 / N times the absolute Fourier transform of all samples at their times, and the strongest
+    frequency by SciPy's Lomb-Scargle, within one bin."""
     for spectrum in ours["spectra"]:
         times, values = columns(peer, spectrum["topic"], FIELDS[spectrum["topic"]])
         rate = mean_rate(times)
@@ -194,18 +215,25 @@ def spectra(peer, ours):
         for line, value in zip(spectrum["lines"], values, strict=True):
             name = f"{spectrum['topic']} {line['name']}"
             count = len(value)
-            amplitudes = 2 / count * np.abs(np.fft.rfft(value))[: count // 2]
-            bins = np.arange(len(amplitudes)) * rate / count
+            bins = np.arange(count // 2) * rate / count
+            amplitudes = 2 / count * np.abs(transform(times, value - value.mean(), bins))
+            amplitudes[0] = 2 * abs(value.mean())
             group = -(-len(amplitudes) // 2048)
             highest = [amplitudes[at : at + group].max() for at in range(0, len(bins), group)]
-            scale = amplitudes.max()
-            yield from close(name, line["amplitudes"], highest, 1e-5, 1e-6 * scale)
+            # The grid of the fast transform has an error of a millionth of the values.
+            scale = np.abs(value).mean()
+            yield from close(name, line["amplitudes"], highest, 1e-5, 4e-6 * scale)
             step = spectrum["frequency_step_hz"]
             yield from close(f"{name} step", step, rate / count * group, 1e-9, 0)
             noise = amplitudes[bins >= 40]
             if len(noise):
                 mean = line["mean_above_40_hz"]
-                yield from close(f"{name} noise", mean, noise.mean(), 1e-6, 1e-9)
+                yield from close(f"{name} noise", mean, noise.mean(), 1e-4, 4e-6 * scale)
+            if len(highest) > 2 and np.ptp(value) > 0:
+                strongest = (1 + np.argmax(line["amplitudes"][1:])) * step
+                expected = lomb_scargle(times, value, bins[group:])
+                if abs(strongest - expected) > step:
+                    yield f"{name}: strongest at {strongest:.3f} Hz, by Lomb-Scargle {expected:.3f} Hz"
 
 
 def spectrograms(peer, ours):
@@ -244,63 +272,51 @@ def flying(peer, end):
     return found + ([(begun, end)] if begun is not None else [])
 
 
-def wiener(inputs, outputs, rate):
-    """PID-Analyzer's deconvolution of windows (pid_analysis.py, wiener_deconvolution)."""
-    length = inputs.shape[1]
-    pad = 1024 - length % 1024
-    inputs, outputs = (np.pad(each, [[0, 0], [0, pad]]) for each in (inputs, outputs))
-    h, g = np.fft.fft(inputs, axis=1), np.fft.fft(outputs, axis=1)
-    mask = np.zeros(length + pad)
-    if rate / 2 >= 25 * 1.2:
-        mask[np.abs(np.fft.fftfreq(length + pad, 1 / rate)) >= 25] = 1
-        mask = gaussian_filter1d(mask, np.sum(1 - mask) / 6)
-        mask -= mask.min()
-        mask /= mask.max()
-    noise = 1 / (10 * (1 - mask + 1e-9))
-    impulse = np.real(np.fft.ifft(g * np.conj(h) / (np.abs(h) ** 2 + noise), axis=1))
-    return impulse[:, : round(0.5 * rate)].cumsum(axis=1)
-
-
-def most_common(responses):
-    """PID-Analyzer's average (pid_analysis.py, weighted_mode_avr)."""
-    average, positions = [], np.linspace(-1.5, 3.5, 1000)
-    for values in responses.T:
-        counts, _ = np.histogram(values, bins=1000, range=(-1.5, 3.5))
-        smooth = gaussian_filter1d(counts.astype(float), 7, mode="constant")
-        average.append(np.average(positions, weights=smooth**2) if counts.any() else 0.0)
-    return np.array(average)
-
-
 def step_response(setpoint, measured, least, used):
-    """The step response; the arguments are times in microseconds and values."""
+    """The step response by least squares; the arguments are times in microseconds and values. The
+    equations of all windows are solved at once, with those of the smoothness as further rows."""
     (sp_times, sp), (times, values) = (
         (t[np.isfinite(v)].astype(np.int64), v[np.isfinite(v)]) for t, v in (setpoint, measured)
     )
-    rate = median_rate(times)
-    step = round(1e6 / rate)
-    length = round(rate)
-    # Not more than 20,000 windows.
-    shift = max(length // 16, -(-3 * len(times) // 20_000), 1)
-    gaps = np.flatnonzero((np.diff(times) > 3 * step) | (np.diff(times) < 1))
-    inputs, outputs = [], []
-    for rows in np.split(np.arange(len(times)), gaps + 1):
-        start, end = max(times[rows[0]], sp_times[0]), min(times[rows[-1]], sp_times[-1])
-        count = (end - start) // step
-        for at in range(0, count + 2 - length, shift):
-            grid = start + (at + np.arange(length)) * step
-            if any(a <= grid[0] and grid[-1] < b for a, b in used):
-                inputs.append(np.interp(grid, sp_times, sp))
-                outputs.append(np.interp(grid, times[rows], values[rows]))
-    if not inputs:
+    interval = 1e6 / mean_rate(times)
+    step = max(interval, 1e4)
+    length, early = round(5e5 / step), 2
+    count = round(1e6 / step)
+    side = min(max(int(np.ceil(step / interval)), 4), 10)
+    points = np.arange(1 - side, side)
+    weights = (side - np.abs(points)) / side**2
+
+    def smoothed(own_times, own_values, grid):
+        near = grid[:, None] + points * step / side
+        return np.interp(near, own_times, own_values) @ weights
+
+    gaps = np.flatnonzero((np.diff(times) > 3 * interval) | (np.diff(times) < 1))
+    total = length + count + early
+    shift = max(int(count * step), int((sp_times[-1] - sp_times[0]) / 5_000))
+    rows, right, windows = [], [], 0
+    for own in np.split(np.arange(len(times)), gaps + 1):
+        start, end = max(times[own[0]], sp_times[0]), min(times[own[-1]], sp_times[-1])
+        while start + int(total * step) <= end:
+            if any(a <= start and start + int(total * step) < b for a, b in used):
+                grid = start + np.arange(total) * step
+                inputs = smoothed(sp_times, sp, grid)
+                if least < np.abs(inputs).max() <= 500:
+                    outputs = smoothed(times[own], values[own], grid[length : length + count])
+                    at = np.arange(length, length + count)[:, None]
+                    delayed = inputs[at - np.arange(-early, length)]
+                    rows.append(delayed - delayed.mean(axis=0))
+                    right.append(outputs - outputs.mean())
+                    windows += 1
+            start += shift
+    if windows < 10:
         return None
-    window = np.hanning(length)
-    inputs, outputs = np.array(inputs) * window, np.array(outputs) * window
-    strength = np.abs(inputs).max(axis=1)
-    usual = (strength > least) & (strength <= 500)
-    if usual.sum() < 10:
-        return None
-    responses = wiener(inputs[usual], outputs[usual], rate)
-    return usual.sum(), most_common(responses), responses.mean(axis=0), responses.std(axis=0)
+    rows, right = np.concatenate(rows), np.concatenate(right)
+    lags = length + early
+    weight = np.sqrt(1e-3 * (rows**2).sum() / lags)
+    rows = np.concatenate([rows, weight * np.diff(np.eye(lags), axis=0)])
+    right = np.concatenate([right, np.zeros(lags - 1)])
+    impulse = np.linalg.lstsq(rows, right)[0]
+    return windows, (np.cumsum(impulse) - impulse / 2)[early:]
 
 
 def quaternion_angle(data, field, axis):
@@ -339,12 +355,9 @@ def step_responses(peer, ours, end):
             if theirs is not mine:
                 yield f"{key}: {'none' if mine is None else 'one'}, unlike NumPy"
             continue
-        windows, response, mean, deviation = theirs
+        windows, response = theirs
         yield from close(f"{key} windows", mine["windows"], windows, 0, 0)
-        # Both histograms may put a value at the edge of a bin on either side: half a bin.
-        yield from close(f"{key} response", mine["response"], response, 0, 0.0025)
-        yield from close(f"{key} mean", mine["mean"], mean, 1e-5, 1e-5)
-        yield from close(f"{key} deviation", mine["deviation"], deviation, 1e-4, 1e-4)
+        yield from close(f"{key} response", mine["response"], response, 1e-3, 1e-3)
     yield from (f"{key}: only ours" for key in found)
 
 
@@ -404,7 +417,7 @@ def compare(path):
     tally.check("statistics", different, f"{len(theirs)} values by Flight Review's formulas")
     signals = ours["signals"]
     count = len(signals["spectra"])
-    tally.check("spectra", spectra(peer, signals), f"{count} topics by numpy.fft")
+    tally.check("spectra", spectra(peer, signals), f"{count} topics by definition, and by Lomb-Scargle")
     count = len(signals["spectrograms"])
     tally.check("spectrograms", spectrograms(peer, signals), f"{count} topics by scipy.signal")
     found = [f"{one['controller']} {one['axis']}" for one in signals["step_responses"]]
@@ -416,6 +429,100 @@ def compare(path):
     return tally
 
 
+#: The intervals of made logs in milliseconds, which repeat, and the time in seconds of a dropout.
+MADE_TIMES = {
+    "100 Hz": ([10], None),
+    "250 Hz": ([4], None),
+    "100 Hz, uneven": ([8, 8, 14], None),
+    "100 Hz, with a dropout": ([10], (20.0, 23.3)),
+    "100 Hz, uneven, with a dropout": ([8, 8, 14], (20.0, 23.3)),
+    "100 Hz, with lost records": ([10, 10, 20, 10], (31.0, 31.2)),
+}
+#: The time constants of made plants in seconds.
+CONSTANTS = (0.03, 0.06, 0.1)
+
+
+def made_times(intervals, dropout):
+    steps = np.tile(intervals, 60_000 // sum(intervals))
+    times = np.concatenate([[0], np.cumsum(steps)]) / 1e3
+    if dropout:
+        times = times[(times < dropout[0]) | (times >= dropout[1])]
+    return times
+
+
+def made_log(path, topics):
+    """Writes a log of topics: a name with the times and the three columns."""
+    log = [MAGIC + struct.pack("<Q", 1_000_000), message("B", bytes(40))]
+    fields = {"vehicle_rates_setpoint": "float roll;float pitch;float yaw;"}
+    records = []
+    for index, (name, (times, values)) in enumerate(topics.items()):
+        layout = fields.get(name, "float[3] xyz;")
+        log.append(message("F", f"{name}:uint64_t timestamp;{layout}".encode()))
+        log.append(message("A", struct.pack("<BH", 0, index) + name.encode()))
+        for time, row in zip(times, values, strict=True):
+            micros = 1_000_000 + round(time * 1e6)
+            records.append((micros, struct.pack("<HQ3f", index, micros, *row)))
+    log += [message("D", data) for _, data in sorted(records, key=lambda record: record[0])]
+    path.write_bytes(b"".join(log))
+
+
+def made_tones(folder):
+    """A tone in noise, and a trend: the strongest frequency is that of the tone, and SciPy's."""
+    noise = np.random.default_rng(1)
+    for name, (intervals, dropout) in MADE_TIMES.items():
+        times = made_times(intervals, dropout)
+        tones = (20.0, 7.3, 41.7)
+        values = np.stack([np.sin(2 * np.pi * tone * times) for tone in tones], axis=1)
+        values += 0.3 * noise.standard_normal(values.shape)
+        path = folder / "tone.ulg"
+        made_log(path, {"vehicle_angular_velocity": (times, values)})
+        signals = json.loads(run("flight", "--signals", "--json", path))["signals"]
+        different = list(spectra(Peer(path), signals))
+        spectrum = signals["spectra"][0]
+        step = spectrum["frequency_step_hz"]
+        for line, tone in zip(spectrum["lines"], tones, strict=True):
+            strongest = (1 + np.argmax(line["amplitudes"][1:])) * step
+            if abs(strongest - tone) > step:
+                different.append(f"{strongest:.3f} Hz, not {tone} Hz")
+        yield f"tones, {name}", different
+
+
+def made_plants(folder):
+    """Plants of the first order, simulated by SciPy: their final value, no overshoot."""
+    random = np.random.default_rng(2)
+    fine = np.arange(0, 60.5, 1e-3)
+    for name, (intervals, dropout) in MADE_TIMES.items():
+        times = made_times(intervals, dropout)
+        setpoints, outputs = [], []
+        for constant in CONSTANTS:
+            changes = np.cumsum(random.uniform(0.3, 0.8, 200))
+            levels = random.uniform(-2, 2, 201)
+            setpoint = levels[np.searchsorted(changes, fine, side="right")]
+            _, output, _ = scipy.signal.lsim(([1], [constant, 1]), setpoint, fine, interp=False)
+            setpoints.append(np.interp(times, fine, setpoint))
+            outputs.append(np.interp(times, fine, output))
+        path = folder / "plant.ulg"
+        made_log(
+            path,
+            {
+                "vehicle_rates_setpoint": (times, np.stack(setpoints, axis=1)),
+                "vehicle_angular_velocity": (times, np.stack(outputs, axis=1)),
+            },
+        )
+        responses = json.loads(run("flight", "--signals", "--json", path))["signals"]["step_responses"]
+        different = [] if len(responses) == 3 else [f"{len(responses)} responses"]
+        for response, constant in zip(responses, CONSTANTS, strict=False):
+            end, metrics = response["response"][-1], response["metrics"]
+            if abs(end - 1) > 0.02 or metrics["overshoot_percent"] > 1:
+                different.append(f"{constant} s: ends at {end:.3f}, {metrics}")
+            at = np.arange(len(response["response"])) * response["time_step_s"]
+            error = np.abs(response["response"] - (1 - np.exp(-at / constant)))
+            # The first two values share the step with the time between two samples.
+            if error[2:].max() > 0.05:
+                different.append(f"{constant} s: {error[2:].max():.3f} from the response of the plant")
+        yield f"plants, {name}", different
+
+
 def main():
     samples = Path(os.environ["LOGTOOL_SAMPLES"]) / "ulog"
     given = [Path(argument) for argument in sys.argv[1:]]
@@ -423,6 +530,14 @@ def main():
     failed = passed = 0
     for path in paths:
         tally = compare(path)
+        print("\n".join(tally.lines))
+        failed, passed = failed + tally.failed, passed + tally.passed
+    if not given:
+        tally = Tally("made", [])
+        with tempfile.TemporaryDirectory() as folder:
+            for made in (made_tones, made_plants):
+                for name, different in made(Path(folder)):
+                    tally.check(name, different)
         print("\n".join(tally.lines))
         failed, passed = failed + tally.failed, passed + tally.passed
     print(f"{len(paths)} logs: {passed} checks passed, {failed} failed")

@@ -47,13 +47,22 @@ class Topic:
         )
 
 
-def write(topics, changes, texts=()):
+def write(topics, changes, texts=(), release=None, parameters=()):
     """The bytes of a log of `topics`, in which `changes` replaces values: {topic: {field: function
-    of the seconds}}."""
+    of the seconds}}. `release` is the minor number of the release of PX4 that declares to have written it,
+    and `parameters` are pairs of names and integers."""
     log = [MAGIC + struct.pack("<Q", 1_000_000), message("B", bytes(40))]
     for name, topic in topics.items():
         fields = "".join(f"{kind} {field};" for kind, field in topic.layout())
         log.append(message("F", f"{name}:uint64_t timestamp;{fields}".encode()))
+    if release is not None:
+        key = b"char[3] sys_name"
+        log.append(message("I", bytes([len(key)]) + key + b"PX4"))
+        key = b"uint32_t ver_sw_release"
+        log.append(message("I", bytes([len(key)]) + key + bytes([255, 0, release, 1])))
+    for name, value in parameters:
+        key = f"int32_t {name}".encode()
+        log.append(message("P", bytes([len(key)]) + key + struct.pack("<i", value)))
     for text in texts:
         key = f"char[{len(text)}] hardfault_plain".encode()
         log.append(message("M", b"\0" + bytes([len(key)]) + key + text.encode()))

@@ -131,6 +131,12 @@ pub(crate) struct GlobalArgs {
     #[arg(long, visible_alias = "key", global = true, value_name = "FILE")]
     #[arg(hide_short_help = true)]
     pub(crate) key_file: Option<PathBuf>,
+    /// File with PX4's events, for logs that do not define them
+    ///
+    /// File with the definitions of PX4's events, for logs that do not contain them: all_events.json
+    /// or all_events.json.xz of the release of PX4
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    pub(crate) events: Option<PathBuf>,
     /// Longest message and decompressed chunk, in MiB; longer ones are damage
     /// [default: 256]
     #[arg(long, global = true, value_name = "MIB", hide_possible_values = true)]

@@ -32,7 +32,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use logtool::{
     Error, Result, Session, dataset,
-    input::{expand, url},
+    input::{events, expand, url},
 };
 
 use crate::{
@@ -145,6 +145,9 @@ fn session(global: &GlobalArgs) -> Result<Session> {
         session = session.with_max_record_bytes(u32::from(megabytes) << 20);
     }
     session = key::add(session, global.key_file.as_deref())?;
+    if let Some(path) = &global.events {
+        session = session.with_events(events::read(path)?);
+    }
     if let Some(nanos) = global.utc_start {
         session = session.with_utc_start(nanos);
     }

@@ -1,5 +1,7 @@
 //! All analyses of a flight.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
 use crate::{
@@ -38,6 +40,34 @@ pub struct FlightAnalysis {
     pub thrust_and_field: Option<Correlation>,
 }
 
+/// The diagnoses of one kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RepeatedDiagnosis<'a> {
+    /// The most severe diagnosis, and of these the longest.
+    pub worst: &'a Diagnosis,
+    /// The number of diagnoses.
+    pub count: usize,
+    /// The start of the first, in nanoseconds on the clock of the log.
+    pub start_ns: i64,
+    /// The latest end, in nanoseconds on the clock of the log.
+    pub end_ns: i64,
+}
+
+/// A part of a log in which some kinds of diagnoses could not be examined.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnexaminedKinds<'a> {
+    /// The start, in nanoseconds on the clock of the log.
+    pub start_ns: i64,
+    /// The end, in nanoseconds on the clock of the log.
+    pub end_ns: i64,
+    /// The missing topics.
+    pub missing: BTreeSet<&'a str>,
+    /// The kinds.
+    pub kinds: BTreeSet<DiagnosisKind>,
+}
+
 /// The spectra and the step responses of a flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -60,7 +90,7 @@ pub fn analyze(data: &FlightData) -> FlightAnalysis {
     let diagnoses = diagnostics::diagnose(data, &phases);
     FlightAnalysis {
         statistics: FlightStatistics::new(data, &phases),
-        examinations: examine(data, &diagnoses),
+        examinations: examine(data, &phases, &diagnoses),
         diagnoses,
         sampling: data.streamed_sampling.iter().cloned().chain(sampling).collect(),
         thrust_and_field: correlate_thrust_and_field(data),
@@ -87,6 +117,32 @@ impl FlightAnalysis {
         self.diagnoses.iter().filter(move |diagnosis| diagnosis.kind == kind)
     }
 
+    /// Returns the diagnoses of each kind, in the order of the first of each.
+    pub fn diagnoses_by_kind(&self) -> Vec<RepeatedDiagnosis<'_>> {
+        let mut all: Vec<RepeatedDiagnosis<'_>> = Vec::new();
+        for diagnosis in &self.diagnoses {
+            match all.iter_mut().find(|own| own.worst.kind == diagnosis.kind) {
+                Some(own) => {
+                    own.count += 1;
+                    own.end_ns = own.end_ns.max(diagnosis.end_ns);
+                    let rank = |own: &Diagnosis| {
+                        (own.severity, own.end_ns.saturating_sub(own.start_ns))
+                    };
+                    if rank(diagnosis) > rank(own.worst) {
+                        own.worst = diagnosis;
+                    }
+                }
+                None => all.push(RepeatedDiagnosis {
+                    worst: diagnosis,
+                    count: 1,
+                    start_ns: diagnosis.start_ns,
+                    end_ns: diagnosis.end_ns,
+                }),
+            }
+        }
+        all
+    }
+
     /// Returns whether the log allows to examine any kind of diagnosis.
     pub fn is_examined(&self) -> bool {
         let mut outcomes = self.examinations.iter().map(|own| &own.outcome);
@@ -96,7 +152,7 @@ impl FlightAnalysis {
     /// Returns the missing topics and fields, and the kinds that could not be examined without them.
     pub fn unexamined(&self) -> Vec<(&[String], Vec<DiagnosisKind>)> {
         let mut all: Vec<(&[String], Vec<DiagnosisKind>)> = Vec::new();
-        for Examination { kind, outcome } in &self.examinations {
+        for Examination { kind, outcome, .. } in &self.examinations {
             let Outcome::NotExamined { missing } = outcome else { continue };
             match all.iter_mut().find(|(own, _)| own == missing) {
                 Some((_, kinds)) => kinds.push(*kind),
@@ -104,6 +160,26 @@ impl FlightAnalysis {
             }
         }
         all
+    }
+
+    /// Returns the parts of the log that were not examined, with the missing topics and the kinds, in
+    /// the order of time. Parts that are equal to a second are one.
+    pub fn unexamined_parts(&self) -> Vec<UnexaminedKinds<'_>> {
+        let whole_seconds = |nanos: i64| nanos.div_euclid(1_000_000_000);
+        let mut all: BTreeMap<(i64, i64), UnexaminedKinds<'_>> = BTreeMap::new();
+        for examination in &self.examinations {
+            for part in &examination.unexamined_parts {
+                let key = (whole_seconds(part.start_ns), whole_seconds(part.end_ns));
+                let own = all.entry(key).or_insert_with(|| UnexaminedKinds {
+                    start_ns: part.start_ns,
+                    end_ns: part.end_ns,
+                    ..UnexaminedKinds::default()
+                });
+                own.missing.insert(&part.missing);
+                own.kinds.insert(examination.kind);
+            }
+        }
+        all.into_values().collect()
     }
 
     /// Returns the numbers of the kinds of each result, e.g. "2 found, 17 not found, 4 not examined (no
@@ -122,10 +198,14 @@ impl FlightAnalysis {
             }
         }
         let text = format!("{found} found, {sound} not found, {unknown} not examined");
-        if names.is_empty() {
-            text
-        } else {
-            format!("{text} (no {})", names.join(", "))
+        let text = match names.is_empty() {
+            true => text,
+            false => format!("{text} (no {})", names.join(", ")),
+        };
+        let is_partial = |own: &&Examination| !own.unexamined_parts.is_empty();
+        match self.examinations.iter().filter(is_partial).count() {
+            0 => text,
+            partial => format!("{text}; {partial} only in a part of the log"),
         }
     }
 

@@ -7,6 +7,9 @@ use crate::{
     spectrogram::Spectrogram,
 };
 
+/// The field of `vehicle_imu_status` with the vibration.
+pub(crate) const VIBRATION: &str = "accel_vibration_metric";
+
 /// A period in which the logger lost data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
@@ -30,6 +33,8 @@ pub struct FlightData {
     pub mode_names: BTreeMap<u8, String>,
     /// The names of the bits of fields, by `message.field`, e.g. `esc_report.failures`.
     pub bit_names: BTreeMap<String, BTreeMap<u32, String>>,
+    /// Whether `vehicle_imu_status.accel_vibration_metric` is a velocity, as in PX4 before 1.13.
+    pub vibration_is_velocity: bool,
     /// The dropouts of the logger.
     pub dropouts: Vec<Dropout>,
     /// The number of hard fault dumps in the log.
@@ -94,6 +99,12 @@ impl FlightData {
             None => format!("bit {bit}"),
         };
         (0..u32::BITS).filter(|bit| (flags >> bit) & 1 == 1).map(name).collect()
+    }
+
+    /// Returns the vibration of the accelerometer of `imu` in m/s², one value for each row. Nothing is
+    /// known of it if the log has it as a velocity.
+    pub(crate) fn vibration<'s>(&self, imu: &'s Series) -> Option<&'s [f32]> {
+        imu.column(VIBRATION).filter(|_| !self.vibration_is_velocity)
     }
 
     /// Returns the value of the parameter `name`.

@@ -3,8 +3,11 @@
 use serde::Serialize;
 
 use crate::{
-    data::FlightData,
+    coverage::{self, Coverage},
+    data::{FlightData, VIBRATION},
     diagnosis::{Diagnosis, DiagnosisKind},
+    intervals::Intervals,
+    phases::Phases,
 };
 
 /// The result of one kind of diagnosis.
@@ -32,6 +35,21 @@ pub struct Examination {
     /// The result.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// The parts of the log to which the result does not apply, because a topic starts late, pauses
+    /// or ends early. Empty if nothing was examined.
+    pub unexamined_parts: Vec<UnexaminedPart>,
+}
+
+/// A part of a log in which a kind of diagnosis could not be examined.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UnexaminedPart {
+    /// The start, in nanoseconds on the clock of the log.
+    pub start_ns: i64,
+    /// The end, in nanoseconds on the clock of the log.
+    pub end_ns: i64,
+    /// The topic that is missing. Of alternatives, the usual one that the log has is named.
+    pub missing: String,
 }
 
 /// Fields as `topic.field`, of which the log must have at least one. The first is the usual one.
@@ -176,7 +194,12 @@ fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
 }
 
 /// Returns the result of each kind, in the order of [`DiagnosisKind::ALL`].
-pub(crate) fn examine(data: &FlightData, diagnoses: &[Diagnosis]) -> Vec<Examination> {
+pub(crate) fn examine(
+    data: &FlightData,
+    phases: &Phases,
+    diagnoses: &[Diagnosis],
+) -> Vec<Examination> {
+    let coverage = Coverage::new(data);
     let examine = |kind: &DiagnosisKind| {
         let is_missing = |fields: &&Alternatives| {
             !fields.iter().any(|field| has_values(data, field))
@@ -191,24 +214,82 @@ pub(crate) fn examine(data: &FlightData, diagnoses: &[Diagnosis]) -> Vec<Examina
         } else {
             Outcome::NotExamined { missing }
         };
-        Examination { kind: *kind, outcome }
+        let unexamined_parts = match outcome {
+            Outcome::NotExamined { .. } => Vec::new(),
+            _ => unexamined_parts(needs(*kind), data, phases, &coverage),
+        };
+        Examination { kind: *kind, outcome, unexamined_parts }
     };
     DiagnosisKind::ALL.iter().map(examine).collect()
+}
+
+/// Returns the parts of the log in which one of the needed fields has no records. Parts on the ground
+/// do not matter to a kind that is examined in the air only.
+fn unexamined_parts(
+    needs: &[Alternatives],
+    data: &FlightData,
+    phases: &Phases,
+    coverage: &Coverage<'_>,
+) -> Vec<UnexaminedPart> {
+    let log = Intervals::from_unsorted(vec![data.time]);
+    let topics_of = |fields: &Alternatives| -> Vec<&str> {
+        let present = fields.iter().filter(|field| has_values(data, field));
+        present.filter_map(|field| Some(field.split_once('.')?.0)).collect()
+    };
+    let mut relevant = log.clone();
+    for (fields, active) in [(ARMED, &phases.armed), (UNDERWAY, &phases.underway)] {
+        if needs.contains(&fields)
+            && let Some(active) = active
+        {
+            let unknown = log.without(&coverage.of_states(&topics_of(&fields)));
+            relevant = relevant.intersection(&active.union(&unknown));
+        }
+    }
+    let mut parts = Vec::new();
+    for fields in needs {
+        let topics = topics_of(fields);
+        let covered = match *fields == ARMED || *fields == UNDERWAY {
+            true => coverage.of_states(&topics),
+            false => coverage.of(&topics),
+        };
+        let Some(missing) = topics.first() else { continue };
+        let uncovered = relevant.without(&covered);
+        let uncovered = uncovered.list().iter().filter(|(start, end)| {
+            end.saturating_sub(*start) >= coverage::SHORTEST_PAUSE
+        });
+        parts.extend(uncovered.map(|(start, end)| UnexaminedPart {
+            start_ns: *start,
+            end_ns: *end,
+            missing: (*missing).to_owned(),
+        }));
+    }
+    parts
 }
 
 /// Returns whether the log has values of a field, which is `topic.field`.
 fn has_values(data: &FlightData, field: &str) -> bool {
     let Some((topic, field)) = field.split_once('.') else { return false };
     let mut instances = data.instances(topic);
-    instances
-        .any(|series| series.column(field).is_some_and(|values| !values.is_empty()))
+    instances.any(|series| {
+        let values = match field {
+            VIBRATION => data.vibration(series),
+            _ => series.column(field),
+        };
+        values.is_some_and(|values| !values.is_empty())
+    })
 }
 
 /// Returns the name of a missing field: that of its topic if the whole topic is missing.
 fn missing_name(data: &FlightData, field: &str) -> Option<String> {
     let (topic, _) = field.split_once('.')?;
     let has_topic = data.instances(topic).any(|series| !series.times.is_empty());
-    Some(if has_topic { field } else { topic }.to_owned())
+    Some(match has_topic {
+        true if data.vibration_is_velocity && field.ends_with(VIBRATION) => {
+            format!("{field} as an acceleration")
+        }
+        true => field.to_owned(),
+        false => topic.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -263,8 +344,12 @@ mod tests {
             for field in needs(*kind).iter().flat_map(|fields| *fields) {
                 let (topic, field) = field.split_once('.').unwrap();
                 let mut topics = crate::flight_topics().iter();
+                // Of a list, all elements are read.
+                let list = field.replace("[0]", "[*]");
+                let is_read = |own: &&str| *own == field || *own == list;
                 assert!(
-                    topics.any(|own| own.name == topic && own.fields.contains(&field)),
+                    topics
+                        .any(|own| own.name == topic && own.fields.iter().any(is_read)),
                     "{topic}.{field}"
                 );
             }

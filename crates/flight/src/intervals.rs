@@ -53,6 +53,41 @@ impl Intervals {
         Self(merged)
     }
 
+    /// Returns the times that are in these intervals or in `others`.
+    #[must_use]
+    pub(crate) fn union(&self, others: &Self) -> Self {
+        Self::from_unsorted([&*self.0, &*others.0].concat())
+    }
+
+    /// Returns the times that are in these intervals and not in `others`.
+    #[must_use]
+    pub(crate) fn without(&self, others: &Self) -> Self {
+        let mut left = Vec::new();
+        for (start, end) in &self.0 {
+            let mut next = *start;
+            let first = others.0.partition_point(|(_, end)| end <= start);
+            let overlapping = others.0.iter().skip(first);
+            for (other_start, other_end) in
+                overlapping.take_while(|(other_start, _)| other_start < end)
+            {
+                if next < *other_start {
+                    left.push((next, *other_start));
+                }
+                next = *other_end;
+            }
+            if next < *end {
+                left.push((next, *end));
+            }
+        }
+        Self(left)
+    }
+
+    /// Returns the times that are in these intervals and in `others`.
+    #[must_use]
+    pub(crate) fn intersection(&self, others: &Self) -> Self {
+        self.without(&self.without(others))
+    }
+
     /// Returns whether there are no intervals.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -13,6 +13,7 @@
 mod airframes;
 mod analysis;
 mod correlation;
+mod coverage;
 mod data;
 mod diagnosis;
 mod diagnostics;
@@ -30,13 +31,18 @@ mod step_response;
 
 pub use self::{
     airframes::airframe_name,
-    analysis::{FlightAnalysis, SignalAnalysis, analyze, signal_analysis},
+    analysis::{
+        FlightAnalysis, RepeatedDiagnosis, SignalAnalysis, UnexaminedKinds, analyze,
+        signal_analysis,
+    },
     correlation::{Correlation, correlate_thrust_and_field},
     data::{Dropout, FlightData},
     diagnosis::{Diagnosis, DiagnosisKind, Evidence, Severity},
-    examination::{Examination, Outcome},
+    examination::{Examination, Outcome, UnexaminedPart},
     intervals::Intervals,
-    needed_topics::{AnalysisScope, NeededTopic, flight_topics, signal_topics},
+    needed_topics::{
+        AnalysisScope, MAX_ELEMENTS, NeededTopic, flight_topics, signal_topics,
+    },
     phases::{ModePeriod, Phases},
     rotation::{ROTATION_SOURCES, RotationMaxima, RotationSource},
     sampling::SamplingRegularity,

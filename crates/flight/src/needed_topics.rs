@@ -16,6 +16,9 @@ pub enum AnalysisScope {
     Signals,
 }
 
+/// The maximum number of motors, ESCs and outputs that are read: the bits of a mask.
+pub const MAX_ELEMENTS: usize = 32;
+
 /// A topic that an analysis reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -23,7 +26,8 @@ pub struct NeededTopic {
     /// The name of the topic.
     pub name: &'static str,
     /// The fields. A log may contain only some of them, because the names differ between releases
-    /// of PX4.
+    /// of PX4. `[*]` is each element of a list, of which there are at most [`MAX_ELEMENTS`]: the
+    /// definitions in the log state how many.
     pub fields: &'static [&'static str],
     /// Whether all instances are read, or only the first.
     pub all_instances: bool,
@@ -70,45 +74,8 @@ const GPS: &[&str] = &[
 /// [`ROTATION_SOURCES`](crate::ROTATION_SOURCES).
 const FLIGHT: &[NeededTopic] = &[
     first_instance("actuator_controls_0", &["control[3]"]),
-    first_instance(
-        "actuator_motors",
-        &[
-            "control[0]",
-            "control[1]",
-            "control[2]",
-            "control[3]",
-            "control[4]",
-            "control[5]",
-            "control[6]",
-            "control[7]",
-            "control[8]",
-            "control[9]",
-            "control[10]",
-            "control[11]",
-        ],
-    ),
-    all_instances(
-        "actuator_outputs",
-        &[
-            "noutputs",
-            "output[0]",
-            "output[1]",
-            "output[2]",
-            "output[3]",
-            "output[4]",
-            "output[5]",
-            "output[6]",
-            "output[7]",
-            "output[8]",
-            "output[9]",
-            "output[10]",
-            "output[11]",
-            "output[12]",
-            "output[13]",
-            "output[14]",
-            "output[15]",
-        ],
-    ),
+    first_instance("actuator_motors", &["control[*]"]),
+    all_instances("actuator_outputs", &["noutputs", "output[*]"]),
     all_instances(
         "battery_status",
         &[
@@ -127,42 +94,9 @@ const FLIGHT: &[NeededTopic] = &[
         "esc_status",
         &[
             "esc_online_flags",
-            "esc[0].esc_rpm",
-            "esc[1].esc_rpm",
-            "esc[2].esc_rpm",
-            "esc[3].esc_rpm",
-            "esc[4].esc_rpm",
-            "esc[5].esc_rpm",
-            "esc[6].esc_rpm",
-            "esc[7].esc_rpm",
-            "esc[8].esc_rpm",
-            "esc[9].esc_rpm",
-            "esc[10].esc_rpm",
-            "esc[11].esc_rpm",
-            "esc[0].failures",
-            "esc[1].failures",
-            "esc[2].failures",
-            "esc[3].failures",
-            "esc[4].failures",
-            "esc[5].failures",
-            "esc[6].failures",
-            "esc[7].failures",
-            "esc[8].failures",
-            "esc[9].failures",
-            "esc[10].failures",
-            "esc[11].failures",
-            "esc[0].actuator_function",
-            "esc[1].actuator_function",
-            "esc[2].actuator_function",
-            "esc[3].actuator_function",
-            "esc[4].actuator_function",
-            "esc[5].actuator_function",
-            "esc[6].actuator_function",
-            "esc[7].actuator_function",
-            "esc[8].actuator_function",
-            "esc[9].actuator_function",
-            "esc[10].actuator_function",
-            "esc[11].actuator_function",
+            "esc[*].esc_rpm",
+            "esc[*].failures",
+            "esc[*].actuator_function",
         ],
     ),
     first_instance(
@@ -229,6 +163,7 @@ const FLIGHT: &[NeededTopic] = &[
         ],
     ),
     all_instances("input_rc", &["rc_lost", "rc_failsafe"]),
+    all_instances("logger_status", &["dropouts", "message_gaps"]),
     // Releases before 1.8 have the magnetic field here.
     first_instance(
         "sensor_combined",

@@ -109,9 +109,10 @@ pub(crate) fn flight_spectra(data: &FlightData) -> Vec<Spectrum> {
 }
 
 /// Computes the spectrum of columns of a series, given as names and values. The amplitudes are `2 /
-/// N` times the absolute values of the discrete Fourier transform of all samples, without a window
-/// function, as in Flight Review's `DataPlotFFT`. Series of more than 2^20 samples are divided into
-/// blocks, whose amplitudes are averaged. A missing value is replaced by the value before it.
+/// N` times the absolute values of the Fourier transform of all samples at their times, without a window
+/// function. For even times, these are the amplitudes of Flight Review's `DataPlotFFT`. Series of more
+/// than 2^19 samples are divided into blocks, whose amplitudes are averaged. A missing value is replaced
+/// by the value before it.
 /// Returns `None` if the sampling rate is below [`MIN_SPECTRUM_RATE_HZ`].
 pub fn spectrum_of(
     title: &str,
@@ -125,7 +126,7 @@ pub fn spectrum_of(
     }
     let mut frequency_step_hz = 0.0;
     let lines = columns.iter().map(|(name, values)| {
-        let (block, amplitudes) = fft::amplitudes(values);
+        let (block, amplitudes) = fft::amplitudes(&series.times, values, rate);
         let bin_step_hz = rate / block.max(1) as f64;
         let noise = amplitudes
             .iter()

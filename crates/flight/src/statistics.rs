@@ -115,7 +115,7 @@ impl FlightStatistics {
         statistics.add_wind(data);
         let mut vibration = Average::default();
         for series in data.instances("vehicle_imu_status") {
-            let metric = series.column("accel_vibration_metric").unwrap_or_default();
+            let metric = data.vibration(series).unwrap_or_default();
             metric.iter().for_each(|value| vibration.add(f64::from(*value)));
         }
         statistics.average_vibration_m_s2 = vibration.mean();

@@ -1,11 +1,11 @@
-//! The step responses of controllers, by Wiener deconvolution.
+//! The step responses of controllers, by least squares.
 //!
-//! The method is that of PID-Analyzer, which the page "PID Analysis" of Flight Review used. The
-//! signals are divided into windows of one second that start a sixteenth of a second apart. Each
-//! window is deconvolved to an impulse response, whose cumulative sum is the step response. The step
-//! responses are averaged in a way that is robust against outliers.
+//! Flight Review's page "PID Analysis" used the method of PID-Analyzer, which deconvolves windows of one
+//! second. Their window function weakens late values, so that a response without overshoot seems to have
+//! some. Here, the impulse response is the one whose convolution with the setpoint is closest to the
+//! measurement, in all windows together. A step response is its sum.
 
-mod deconvolution;
+mod identification;
 
 use serde::Serialize;
 
@@ -13,27 +13,34 @@ use crate::{
     correlation::{finite_samples, interpolate, sorted},
     data::FlightData,
     phases::Phases,
-    series::{Series, median_interval, seconds},
-    step_response::deconvolution::{Deconvolution, GAP_INTERVALS, gaussian_kernel},
+    series::{Series, mean_interval, seconds},
+    step_response::identification::{NormalEquations, margins, response_length},
 };
 
 /// The minimum inputs of a window in degrees per second and in degrees. Windows with a stronger
-/// input than `HIGH_INPUT` are averaged separately (PID-Analyzer: 20 and 500).
+/// input than `HIGH_INPUT` have a response of their own (PID-Analyzer: 20 and 500).
 const MIN_RATE: f64 = 20.0;
 const MIN_ANGLE: f64 = 5.0;
 const HIGH_INPUT: f64 = 500.0;
 /// The minimum number of windows of a response (PID-Analyzer).
 const MIN_WINDOWS: u32 = 10;
-/// The histogram of responses: its lowest and highest value, its number of bins, and the standard
-/// deviation of its smoothing in bins (PID-Analyzer).
-const LOWEST: f64 = -1.5;
-const HIGHEST: f64 = 3.5;
-const BINS: usize = 1000;
-const SMOOTHING_BINS: f64 = 7.0;
+/// The duration of a window in seconds, and the maximum number of windows of a flight.
+const WINDOW_S: f64 = 1.0;
+const MAX_WINDOWS: f64 = 5_000.0;
+/// The number of parts that the windows are divided into, for the deviation of the response.
+const PARTS: usize = 5;
+/// The shortest time between two values of a response in seconds.
+const MIN_STEP_S: f64 = 0.01;
+/// The numbers of points on each side of a mean.
+const MIN_POINTS: i64 = 4;
+const MAX_POINTS: i64 = 10;
+/// The maximum number of mean intervals between two samples of a window; longer intervals are
+/// gaps.
+const GAP_INTERVALS: f64 = 3.0;
 
 /// The minimum sampling rate: slower signals cannot show a response.
 const MIN_SAMPLE_RATE_HZ: f64 = 10.0;
-/// The maximum sampling rate: faster signals are not logged, and would need much memory.
+/// The maximum sampling rate: faster signals are not logged.
 const MAX_SAMPLE_RATE_HZ: f64 = 4_000.0;
 /// The share of the response after which its values count as final (Flight Review,
 /// `rate_response.py`).
@@ -53,17 +60,14 @@ pub struct StepResponse {
     pub windows: u32,
     /// The time between two values in seconds. The first value is at the step.
     pub time_step_s: f64,
-    /// The most common response. The window function and the assumed noise reduce its late values
-    /// by about a tenth.
+    /// The response.
     pub response: Vec<f64>,
-    /// The mean of the responses of all windows.
-    pub mean: Vec<f64>,
-    /// Their standard deviation.
+    /// The standard deviation of the responses of five parts of the windows.
     pub deviation: Vec<f64>,
-    /// The most common response to inputs of more than 500 degrees (or degrees per second); `None`
-    /// with fewer than ten such windows.
+    /// The response to inputs of more than 500 degrees (or degrees per second); `None` with fewer than
+    /// ten such windows.
     pub response_to_high_input: Option<Vec<f64>>,
-    /// The metrics of `mean`, which is closer to the response to slow inputs than `response`.
+    /// The metrics of the response.
     pub metrics: ResponseMetrics,
 }
 
@@ -79,7 +83,8 @@ pub struct ResponseMetrics {
     /// The time from 10 to 90 percent of the final value. `None` also if it is shorter than the
     /// time between two values.
     pub rise_s: Option<f64>,
-    /// The excess of the highest value over the final value, in percent of the final value.
+    /// The excess of the highest value over the final value, in percent of the final value. A response
+    /// that still rises at its end has none.
     pub overshoot_percent: Option<f64>,
 }
 
@@ -180,7 +185,7 @@ fn samples(series: &Series, values: impl Iterator<Item = f64>) -> Vec<(i64, f64)
 /// Estimates the response of a controller to a step of its setpoint.
 ///
 /// Both signals consist of times in nanoseconds and values, and are sorted by time. A window is
-/// ignored if the product of the setpoint and the window function stays below `min_input`, or if
+/// ignored if the setpoint stays below `min_input`, or if
 /// `is_used` returns false for the first and the last time of the window. The controller and the
 /// axis of the result are empty. Returns `None` if fewer than ten windows remain.
 pub fn step_response(
@@ -189,66 +194,100 @@ pub fn step_response(
     min_input: f64,
     is_used: impl Fn(i64, i64) -> bool,
 ) -> Option<StepResponse> {
-    let interval = median_interval(measured.iter().map(|(time, _)| *time))?;
-    let step = seconds(interval);
-    let rate = 1.0 / step;
+    let times = measured.iter().zip(measured.iter().skip(1));
+    let intervals = times.map(|((a, _), (b, _))| b.saturating_sub(*a));
+    let intervals = intervals.filter_map(|interval| u64::try_from(interval).ok());
+    let intervals = intervals.filter(|interval| *interval > 0);
+    let interval = mean_interval(intervals.map(|interval| (interval, 1)))?;
+    let rate = 1e9 / interval;
     if !(MIN_SAMPLE_RATE_HZ..=MAX_SAMPLE_RATE_HZ).contains(&rate) {
         return None;
     }
+    let step_s = (interval / 1e9).max(MIN_STEP_S);
+    let length = response_length(step_s);
+    let (before, behind) = margins(length);
+    let count = (WINDOW_S / step_s).round() as usize;
+    let nanos = |samples: usize| (samples as f64 * step_s * 1e9) as i64;
     let (first, last) = (setpoint.first()?.0, setpoint.last()?.0);
-    let mut deconvolution = Deconvolution::new(rate);
-    let (length, shift) =
-        (deconvolution.window.len(), deconvolution.shift(measured.len()));
-    let (mut normal, mut high) = (
-        ResponseAverage::new(deconvolution.response_length),
-        ResponseAverage::new(deconvolution.response_length),
-    );
-    for segment in segments(measured, interval) {
+    let flight = seconds(last.saturating_sub(first));
+    let shift = nanos(count).max((flight / MAX_WINDOWS * 1e9) as i64);
+    let mut parts = vec![NormalEquations::new(length); PARTS];
+    let mut high = NormalEquations::new(length);
+    let mut windows = (0..PARTS).cycle();
+    for segment in segments(measured, (interval * GAP_INTERVALS) as i64) {
         let (Some((start, _)), Some((end, _))) = (segment.first(), segment.last())
         else {
             continue;
         };
         // Only times within both signals are used.
-        let (start, end) = ((*start).max(first), (*end).min(last));
-        let count = end.saturating_sub(start) / interval;
-        let mut offset = 0;
-        while offset + length as i64 <= count + 1 {
-            let time = |sample: usize| start + (offset + sample as i64) * interval;
-            if is_used(time(0), time(length - 1)) {
-                let grid =
-                    |signal: &[(i64, f64)]| resample(signal, (0..length).map(time));
-                let (input, output) = (grid(setpoint), grid(segment));
-                let strength = deconvolution.strength(&input);
-                if strength > min_input
-                    && let Some(response) = deconvolution.response(input, output)
+        let (mut start, end) = ((*start).max(first), (*end).min(last));
+        let window = nanos(before + count + behind);
+        while start.saturating_add(window) <= end {
+            if is_used(start, start + window) {
+                let time = |sample: usize| start + nanos(sample);
+                let input: Vec<f64> = (0..before + count + behind)
+                    .map(|sample| smoothed(setpoint, time(sample), step_s, interval))
+                    .collect();
+                let output: Vec<f64> = (before..before + count)
+                    .map(|sample| smoothed(segment, time(sample), step_s, interval))
+                    .collect();
+                let strength =
+                    input.iter().map(|value| value.abs()).fold(0.0, f64::max);
+                if strength > HIGH_INPUT {
+                    high.add(&input, &output);
+                } else if strength > min_input
+                    && let Some(part) =
+                        windows.next().and_then(|own| parts.get_mut(own))
                 {
-                    let average =
-                        if strength > HIGH_INPUT { &mut high } else { &mut normal };
-                    average.add(&response);
+                    part.add(&input, &output);
                 }
             }
-            offset += shift as i64;
+            start = start.saturating_add(shift);
         }
     }
-    let response_to_high_input =
-        (high.windows >= MIN_WINDOWS).then(|| high.most_common());
-    if normal.windows < MIN_WINDOWS {
+    let mut all = NormalEquations::new(length);
+    parts.iter().for_each(|part| all.add_all(part));
+    if all.windows < MIN_WINDOWS {
         return None;
     }
-    let response = normal.most_common();
-    let (mean, deviation) = normal.mean_and_deviation();
+    let response = all.step_response()?;
+    let responses: Vec<Vec<f64>> =
+        parts.iter().filter_map(NormalEquations::step_response).collect();
     Some(StepResponse {
         controller: "",
         axis: "",
         sample_rate_hz: rate,
-        windows: normal.windows,
-        time_step_s: step,
-        metrics: ResponseMetrics::new(&mean, step),
+        windows: all.windows,
+        time_step_s: step_s,
+        metrics: ResponseMetrics::new(&response, step_s),
+        deviation: deviation(&response, &responses),
         response,
-        mean,
-        deviation,
-        response_to_high_input,
+        response_to_high_input: (high.windows >= MIN_WINDOWS)
+            .then(|| high.step_response())
+            .flatten(),
     })
+}
+
+/// Returns the standard deviation of each value of `responses` from that of `response`.
+fn deviation(response: &[f64], responses: &[Vec<f64>]) -> Vec<f64> {
+    let of = |(index, value): (usize, &f64)| {
+        let others = responses.iter().filter_map(|own| own.get(index));
+        let squares: f64 = others.map(|other| (other - value).powi(2)).sum();
+        (squares / responses.len().max(1) as f64).sqrt()
+    };
+    response.iter().enumerate().map(of).collect()
+}
+
+/// Returns the mean of `samples` around `time`, weighted by a triangle of `step_s` to each side.
+/// `interval` is that of the samples in nanoseconds, between which the mean is linear.
+fn smoothed(samples: &[(i64, f64)], time: i64, step_s: f64, interval: f64) -> f64 {
+    let side = ((step_s * 1e9 / interval).ceil() as i64).clamp(MIN_POINTS, MAX_POINTS);
+    let offset = |point: i64| (point as f64 * step_s * 1e9 / side as f64) as i64;
+    let times = (1 - side..side).map(|point| time.saturating_add(offset(point)));
+    let weights = (1 - side..side).map(|point| (side - point.abs()) as f64);
+    let values = resample(samples, times).into_iter().zip(weights);
+    let sum: f64 = values.map(|(value, weight)| value * weight).sum();
+    sum / (side * side) as f64
 }
 
 /// Interpolates `samples` linearly at `times`. Both are sorted by time.
@@ -268,88 +307,13 @@ fn resample(samples: &[(i64, f64)], times: impl Iterator<Item = i64>) -> Vec<f64
     times.map(value).collect()
 }
 
-/// Splits samples at gaps and at times that do not increase.
+/// Splits samples at intervals over `max_gap` and at times that do not increase.
 fn segments(
     samples: &[(i64, f64)],
-    interval: i64,
+    max_gap: i64,
 ) -> impl Iterator<Item = &[(i64, f64)]> {
-    let max_gap = interval.saturating_mul(GAP_INTERVALS);
     samples
         .chunk_by(move |(a, _), (b, _)| (1..=max_gap).contains(&b.saturating_sub(*a)))
-}
-
-/// The average and the histogram of responses, in memory that does not depend on their number.
-struct ResponseAverage {
-    windows: u32,
-    sums: Vec<f64>,
-    squares: Vec<f64>,
-    /// The histogram: the number of windows for each time and each of [`BINS`] values.
-    counts: Vec<u32>,
-}
-
-impl ResponseAverage {
-    fn new(length: usize) -> Self {
-        let (sums, squares) = (vec![0.0; length], vec![0.0; length]);
-        Self { windows: 0, sums, squares, counts: vec![0; length * BINS] }
-    }
-
-    fn add(&mut self, response: &[f64]) {
-        self.windows += 1;
-        let sums = self.sums.iter_mut().zip(&mut self.squares);
-        for ((value, (sum, square)), counts) in
-            response.iter().zip(sums).zip(self.counts.chunks_exact_mut(BINS))
-        {
-            *sum += value;
-            *square += value * value;
-            if (LOWEST..=HIGHEST).contains(value) {
-                let bin = (value - LOWEST) / (HIGHEST - LOWEST) * BINS as f64;
-                if let Some(count) = counts.get_mut((bin as usize).min(BINS - 1)) {
-                    *count += 1;
-                }
-            }
-        }
-    }
-
-    /// Returns the most common value at each time: the mean of the histogram, weighted by the squares
-    /// of its smoothed counts (PID-Analyzer, `weighted_mode_avr`).
-    fn most_common(&self) -> Vec<f64> {
-        let kernel = gaussian_kernel(SMOOTHING_BINS);
-        let radius = kernel.len() / 2;
-        let bin_value =
-            |bin: usize| LOWEST + (HIGHEST - LOWEST) * bin as f64 / (BINS - 1) as f64;
-        let most_common_value = |counts: &[u32]| {
-            let mut smooth = vec![0.0; BINS];
-            for (bin, count) in
-                counts.iter().enumerate().filter(|(_, count)| **count > 0)
-            {
-                for (offset, weight) in kernel.iter().enumerate() {
-                    let target = (bin + offset).checked_sub(radius);
-                    if let Some(sum) = target.and_then(|target| smooth.get_mut(target))
-                    {
-                        *sum += weight * f64::from(*count);
-                    }
-                }
-            }
-            let weights = || smooth.iter().map(|value| value * value);
-            let total: f64 = weights().sum();
-            let sum: f64 = weights()
-                .enumerate()
-                .map(|(bin, weight)| weight * bin_value(bin))
-                .sum();
-            if total > 0.0 { sum / total } else { 0.0 }
-        };
-        self.counts.chunks_exact(BINS).map(most_common_value).collect()
-    }
-
-    fn mean_and_deviation(&self) -> (Vec<f64>, Vec<f64>) {
-        let count = f64::from(self.windows.max(1));
-        let mean: Vec<f64> = self.sums.iter().map(|sum| sum / count).collect();
-        let deviation = self.squares.iter().zip(&mean);
-        let deviation = deviation
-            .map(|(square, mean)| (square / count - mean * mean).max(0.0).sqrt());
-        let deviation = deviation.collect();
-        (mean, deviation)
-    }
 }
 
 impl ResponseMetrics {
@@ -375,6 +339,7 @@ impl ResponseMetrics {
                 .map(|(time, _)| time)
         };
         let highest = response.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let end = response.last().copied().unwrap_or_default().max(final_value);
         Self {
             final_value,
             delay_s: reaches(0.5).filter(|delay| *delay > 0.0),
@@ -382,9 +347,7 @@ impl ResponseMetrics {
                 .zip(reaches(0.1))
                 .map(|(end, start)| end - start)
                 .filter(|rise| *rise > 0.0),
-            overshoot_percent: Some(
-                ((highest - final_value) / final_value * 100.0).max(0.0),
-            ),
+            overshoot_percent: Some((highest - end) / final_value * 100.0),
         }
     }
 }

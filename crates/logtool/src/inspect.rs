@@ -12,3 +12,5 @@ pub mod plot;
 #[cfg(feature = "plot")]
 pub mod report;
 pub mod schema;
+#[cfg(feature = "plot")]
+mod value_names;

@@ -44,8 +44,6 @@ pub struct Panel {
     pub right: Option<RightAxis>,
     /// The style of the lines in pages. SVG always uses [`PanelStyle::Lines`].
     pub style: PanelStyle,
-    /// The names of the values of the left axis, if they are states. Pages ignore them.
-    pub value_names: BTreeMap<i64, String>,
     /// Coloured value ranges of the left axis. Pages draw them instead of the bands; SVG ignores
     /// them.
     pub levels: Vec<Level>,
@@ -65,6 +63,13 @@ pub struct Level {
 }
 
 impl Panel {
+    /// Returns the names of the values of the left axis, if all lines have the same ones.
+    pub fn value_names(&self) -> Option<&BTreeMap<i64, String>> {
+        let names = &self.lines.first()?.value_names;
+        let is_same = self.lines.iter().all(|line| line.value_names == *names);
+        (is_same && !names.is_empty()).then_some(names)
+    }
+
     /// Returns the lines of both axes.
     pub fn all_lines(&self) -> impl Iterator<Item = &Line> + Clone {
         let right = self.right.iter().flat_map(|right| &right.lines);
@@ -137,6 +142,8 @@ pub struct Line {
     pub signal: Signal,
     /// Whether a value lasts until the next one, so that the line has steps.
     pub is_held: bool,
+    /// The names of the values, if they are states.
+    pub value_names: BTreeMap<i64, String>,
 }
 
 impl XyLine {

@@ -5,7 +5,7 @@ pub(crate) mod legend;
 mod marks;
 mod xy;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::Result;
 use plotters::{
@@ -415,8 +415,8 @@ impl ValueAxes {
     fn new(panel: &Panel, height: i32) -> Self {
         let right = panel.right.as_ref();
         Self {
-            left: match (panel.limits, panel.value_names.is_empty()) {
-                (None, false) => state_axis(panel, height),
+            left: match (panel.limits, panel.value_names()) {
+                (None, Some(names)) => state_axis(panel, names, height),
                 _ => value_axis(&panel.lines, panel.limits, height),
             },
             right: right.map(|right| value_axis(&right.lines, right.limits, height)),
@@ -425,11 +425,11 @@ impl ValueAxes {
 }
 
 /// Returns the value axis of a panel with states for a plot of this height.
-fn state_axis(panel: &Panel, height: i32) -> Axis {
+fn state_axis(panel: &Panel, names: &BTreeMap<i64, String>, height: i32) -> Axis {
     let samples = panel.lines.iter().flat_map(|line| line.signal.runs.iter().flatten());
     let values: BTreeSet<i64> =
         samples.map(|(_, value)| value.round() as i64).collect();
-    Axis::states(&values, &panel.value_names, value_tick_count(height) * 2)
+    Axis::states(&values, names, value_tick_count(height) * 2)
 }
 
 /// Returns the value axis of `lines` for a plot of this height.

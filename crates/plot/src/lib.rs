@@ -10,7 +10,7 @@
 //! let mut sampler = Sampler::new(0, 1_000_000_000, 800);
 //! (0..1000).for_each(|n| sampler.add(n * 1_000_000, (n as f64 / 50.0).sin()));
 //! let signal = sampler.signal();
-//! let lines = vec![Line { name: "sine".into(), signal, is_held: false }];
+//! let lines = vec![Line { name: "sine".into(), signal, ..Line::default() }];
 //! let panels = vec![Panel { unit: "m".into(), lines, ..Panel::default() }];
 //! let svg = Chart { panels, size: (900, 300), ..Chart::default() }.svg()?;
 //! assert!(svg.starts_with("<svg") && svg.contains("sine"));

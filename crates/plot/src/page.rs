@@ -331,7 +331,7 @@ mod tests {
         let mut sampler = Sampler::new(0, 10_000_000_000, 10);
         sampler.add(3_000_000_000, 2.0);
         let signal = sampler.signal();
-        let line = Line { name: "x".into(), signal, is_held: false };
+        let line = Line { name: "x".into(), signal, ..Line::default() };
         let panel =
             Panel { unit: String::new(), lines: vec![line], ..Panel::default() };
         let chart = Chart { panels: vec![panel], ..Chart::default() };
@@ -347,7 +347,7 @@ mod tests {
         sampler.add(3_000_000_000, 2.0);
         sampler.add(3_000_000_018, 4.0);
         let signal = sampler.signal();
-        let line = Line { name: "x".into(), signal, is_held: false };
+        let line = Line { name: "x".into(), signal, ..Line::default() };
         let panel = Panel { lines: vec![line], ..Panel::default() };
         let chart = Chart { panels: vec![panel], ..Chart::default() };
         let blocks = vec![Block::Plot("one".into(), chart)];
@@ -378,7 +378,8 @@ mod tests {
         let evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
         let mut sampler = Sampler::new(0, 100, 10);
         sampler.add(1, 2.0);
-        let line = Line { name: evil.into(), signal: sampler.signal(), is_held: false };
+        let line =
+            Line { name: evil.into(), signal: sampler.signal(), ..Line::default() };
         let panel = Panel { unit: evil.into(), lines: vec![line], ..Panel::default() };
         let mark = Mark {
             kind: evil.into(),

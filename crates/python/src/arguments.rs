@@ -5,7 +5,7 @@ pub(crate) mod times;
 
 use std::{sync::Arc, time::Duration};
 
-use logtool::{Session, formats::LogFormat, lidar, time::typed_time};
+use logtool::{Session, formats::LogFormat, input::events, lidar, time::typed_time};
 use logtool_rosbag::Key;
 use logtool_ulog::PrivateKey;
 use logtool_velodyne::{
@@ -81,6 +81,14 @@ impl OpenArguments {
         let lidar = &mut self.lidar;
         self.session = match name {
             "key" => with_key(session, value)?,
+            "events" => {
+                let path: std::path::PathBuf = value.extract()?;
+                let events = events::read(&path);
+                let path = path.display().to_string();
+                session.with_events(
+                    events.map_err(|err| to_python(py, &err, Some(&path)))?,
+                )
+            }
             "strict_index" if value.is_truthy()? => session.with_strict_index(),
             "read_anyway" if value.is_truthy()? => session.with_incompatible_logs(),
             "strict_index" | "read_anyway" => session,

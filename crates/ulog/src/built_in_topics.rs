@@ -17,9 +17,10 @@ use logtool_core::{Columns, Decoder, Result, TopicId};
 
 use crate::format_state::BuiltIn;
 
+pub use self::event_layout::EVENT_DEFINITIONS;
 pub(crate) use self::{
     dropouts::schema as dropouts_schema,
-    event_layout::{EVENT_DEFINITIONS, EventLayout},
+    event_layout::EventLayout,
     events::schema as events_schema,
     logged_strings::schema as strings_schema,
     messages::schema as messages_schema,

@@ -1,8 +1,9 @@
 //! PX4 events: messages of the autopilot, logged as numbers and decoded offline.
 //!
 //! A log contains the definitions of its events in the multi information
-//! `metadata_events`: libevents JSON, compressed with xz. Records of the topic `event`
-//! refer to it:
+//! `metadata_events`: libevents JSON, compressed with xz. Without them, callers can supply
+//! the file `all_events.json` of the PX4 release. Records of the topic `event` refer to
+//! the definitions:
 //!
 //! | field            | type        | meaning                                          |
 //! |------------------|-------------|--------------------------------------------------|
@@ -103,6 +104,20 @@ pub struct Argument<'c> {
 }
 
 impl Catalog {
+    /// Parses a file with definitions: `all_events.json` or `all_events.json.xz` of a PX4
+    /// release.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_xz`](Self::from_xz) and [`from_json`](Self::from_json).
+    pub fn from_file(bytes: &[u8]) -> Result<Self> {
+        if bytes.starts_with(xz::MAGIC) {
+            Self::from_xz(bytes)
+        } else {
+            Self::from_json(bytes)
+        }
+    }
+
     /// Decompresses and parses definitions: the joined bytes of `metadata_events`.
     ///
     /// # Errors

@@ -61,11 +61,13 @@ pub mod write;
 mod check;
 
 mod log;
+mod options;
 mod sink;
 
 mod format;
 
 pub use crate::{
+    built_in_topics::EVENT_DEFINITIONS,
     declarations::info_values::release,
     declarations::metadata::{
         FileHeader, Metadata, Parameter, ParameterChange, ParameterValue,
@@ -74,9 +76,13 @@ pub use crate::{
     events::{Argument, Catalog, Event, RawEvent},
     format::{FORMAT, Ulog},
     labels::msg_dir::read_msg_dir,
-    labels::px4::{px4_bit_names, px4_field_releases, px4_labels, px4_value_names},
+    labels::px4::{
+        px4_bit_names, px4_field_releases, px4_labels, px4_value_names,
+        px4_vibration_is_velocity,
+    },
     level::Level,
     log::UlogLog,
+    options::UlogOptions,
 };
 
 #[cfg(feature = "decrypt")]

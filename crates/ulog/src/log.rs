@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use logtool_core::{
     Columns, Cursor, Decoder, Excerpt, Findings, Inspection, Layout, LayoutDecoder,
-    Log, Manifest, OpenOptions, Part, RawDecoder, Result, Selection, Source, TopicId,
+    Log, Manifest, Part, RawDecoder, Result, Selection, Source, TopicId,
 };
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     excerpt::excerpt,
     format_state::{FORMAT_NAME, FormatState},
     index::build_manifest,
+    options::UlogOptions,
     read::{continuation::continuation, open_log::OpenLog},
 };
 
@@ -29,8 +30,12 @@ impl UlogLog {
     /// `Unrecognized` if the file is not a ULog, `NeedsKey` if it is encrypted (`Unsupported`
     /// without the feature `decrypt`), `IncompatibleFlag` if it requires a newer reader, `Io` if
     /// reading fails.
-    pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
-        let (manifest, format_state) = build_manifest(&source, options)?;
+    pub fn open(
+        source: Arc<dyn Source>,
+        options: impl Into<UlogOptions>,
+    ) -> Result<Self> {
+        let options = options.into();
+        let (manifest, format_state) = build_manifest(&source, options.open)?;
         Ok(Self::new(source, Arc::new(manifest), format_state, options))
     }
 
@@ -41,17 +46,17 @@ impl UlogLog {
     pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        options: OpenOptions,
+        options: impl Into<UlogOptions>,
     ) -> Result<Self> {
         let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
-        Ok(Self::new(source, manifest, format_state, options))
+        Ok(Self::new(source, manifest, format_state, options.into()))
     }
 
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         format_state: FormatState,
-        options: OpenOptions,
+        options: UlogOptions,
     ) -> Self {
         Self { inner: Arc::new(OpenLog::new(source, manifest, format_state, options)) }
     }

@@ -252,3 +252,31 @@ fn many_damaged_ranges_do_not_reread_file() {
     let read = source.1.load(Ordering::Relaxed);
     assert!(read < 4 * Source::len(&*source), "{read} bytes");
 }
+
+/// The log of a topic `t` with a record at each of `seconds`.
+fn log_at(seconds: &[u64]) -> UlogLog {
+    let head = [format("t", "uint64_t timestamp"), subscription(0, "t", 0)];
+    let record = |second: &u64| data(0, &(second * 1_000_000).to_le_bytes());
+    open(file(head.into_iter().chain(seconds.iter().map(record))))
+}
+
+#[test]
+fn wrong_time_does_not_make_the_records_after_it_late() {
+    let late = |log: &UlogLog| {
+        let topic = &log.manifest().topics[0];
+        topic.metadata.get("older_than_before").cloned()
+    };
+    let sound: Vec<u64> = (10..210).collect();
+    assert_eq!(late(&log_at(&sound)), None);
+    // 100 seconds ahead: the record after it is older.
+    let mut ahead = sound.clone();
+    ahead[0] = 110;
+    assert_eq!(late(&log_at(&ahead)), Some("1".to_owned()));
+    // A day ahead is no time of this log, so that no record is older.
+    ahead[5] = 86_400;
+    ahead[0] = 10;
+    assert_eq!(late(&log_at(&ahead)), None);
+    let impossible =
+        log_at(&ahead).manifest().topics[0].metadata["impossible_times"].clone();
+    assert_eq!(impossible, "1");
+}

@@ -183,3 +183,87 @@ fn kinds_whose_topics_are_missing_are_not_examined() {
         assert_eq!(row[row.len() - (head.len() - column)], "", "{name}: {row:?}");
     }
 }
+
+/// The events of the case, by level and number (pyulog: log_levels and id).
+const EVENTS: [(&str, u32); 4] = [
+    ("warning", 16_777_507),
+    ("error", 28_036_591),
+    ("info", 0),
+    ("critical", 2_130_706_433),
+];
+
+#[test]
+fn events_without_definitions_are_listed_and_counted() {
+    let Some(log) = sample("cases/ulog/unknown_events.ulg") else { return };
+    let folder = Folder::new();
+    let text = folder.run(&["messages", "--json", &log]).assert_success().stdout;
+    let lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found: Vec<(&str, &str)> = lines
+        .iter()
+        .map(|line| {
+            (line["level"].as_str().unwrap(), line["message"].as_str().unwrap())
+        })
+        .collect();
+    for (level, number) in EVENTS {
+        let text = format!("event {number}, no definition in the log");
+        assert!(found.contains(&(level, text.as_str())), "{level} {number}: {found:?}");
+    }
+    assert_eq!(found.len(), EVENTS.len());
+    let info = folder.run(&["info", &log]).assert_success();
+    assert!(info.stdout.contains("4 events without definitions"), "{}", info.stdout);
+    folder.run(&["report", &log, "-o", "r.html"]).assert_status(0, &[]);
+    let page = folder.read("r.html");
+    assert!(page.contains("event 28036591, no definition in the log"));
+}
+
+#[test]
+fn definitions_of_events_are_read_from_a_file() {
+    let Some(log) = sample("cases/ulog/unknown_events.ulg") else { return };
+    let folder = Folder::new();
+    // 16,777,507 is the event 291 of the component 1.
+    let definitions = br#"{"version": 1, "components": {"1": {"namespace": "px4",
+        "event_groups": {"default": {"events": {"291": {"name": "test", "message": "It works"}}}}}}}"#;
+    folder.write("all_events.json", definitions);
+    let packed = std::process::Command::new("xz")
+        .args(["-k", folder.path().join("all_events.json").to_str().unwrap()])
+        .status();
+    let mut files = vec!["all_events.json"];
+    if packed.is_ok_and(|status| status.success()) {
+        files.push("all_events.json.xz");
+    }
+    for file in files {
+        let run = folder.run(&["messages", &log, "--events", file]).assert_success();
+        assert!(run.stdout.contains("WARN   It works"), "{file}: {}", run.stdout);
+        assert!(run.stdout.contains("event 28036591, no definition"), "{}", run.stdout);
+    }
+    folder.write("other.json", b"[1]");
+    let wrong = folder.run(&["messages", &log, "--events", "other.json"]);
+    wrong.assert_status(1, &["the definitions of events in other.json"]);
+    let missing = folder.run(&["messages", &log, "--events", "none.json"]);
+    missing.assert_status(1, &["cannot read the definitions of events none.json"]);
+}
+
+#[test]
+fn tone_of_an_uneven_topic_is_at_its_frequency() {
+    let Some(log) = sample("cases/ulog/tone_20hz_uneven.ulg") else { return };
+    let run =
+        Folder::new().run(&["flight", "--signals", "--json", &log]).assert_success();
+    let analysis: Value = serde_json::from_str(&run.stdout).unwrap();
+    let number = |value: &Value, name: &str| value[name].as_f64().unwrap();
+    let strongest = |values: &Value| {
+        let values = values.as_array().unwrap().iter().map(|own| own.as_f64().unwrap());
+        values.enumerate().skip(1).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0 as f64
+    };
+    let spectrum = &analysis["signals"]["spectra"][0];
+    assert!((number(spectrum, "sample_rate_hz") - 100.0).abs() < 0.2, "{spectrum}");
+    let step = number(spectrum, "frequency_step_hz");
+    let peak = strongest(&spectrum["lines"][0]["amplitudes"]) * step;
+    assert!((peak - 20.0).abs() <= step, "{peak}");
+    let spectrogram = &analysis["signals"]["spectrograms"][0];
+    let step = number(spectrogram, "frequency_step_hz");
+    for column in spectrogram["density"].as_array().unwrap() {
+        let peak = strongest(column) * step;
+        assert!((peak - 20.0).abs() <= step, "{peak}");
+    }
+}

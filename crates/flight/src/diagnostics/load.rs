@@ -6,7 +6,7 @@ use crate::{
     diagnostics::{largest_value, topic_name},
     intervals::{Run, runs},
     phases::Phases,
-    series::seconds,
+    series::{Series, seconds},
 };
 
 /// The limits of PX4 in percent, unless the parameters `COM_CPU_MAX` and `COM_RAM_MAX` set
@@ -15,6 +15,9 @@ const MAX_CPU_PERCENT: f64 = 90.0;
 const MAX_RAM_PERCENT: f64 = 98.0;
 /// The minimum time for which the load is too high, as in PX4 (`cpuResourceCheck.hpp`).
 const MIN_OVERLOAD_S: f64 = 2.0;
+
+/// Messages that the logger missed, because it was too slow, are reported from this number on.
+const MISSED_MESSAGES: f64 = 10.0;
 
 /// Dropouts are reported if their total duration exceeds `DROPOUT_S`, or `DROPOUT_SHARE` of the
 /// log. They are critical if it exceeds `CRITICAL_DROPOUT_SHARE`.
@@ -73,7 +76,58 @@ pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
         }
     }
     diagnoses.extend(dropouts(data));
+    diagnoses.extend(data.instances("logger_status").filter_map(|s| gaps(s, data)));
     diagnoses
+}
+
+/// Returns the gaps that the logger counted itself: messages that it missed, and dropouts of which the
+/// log has no records.
+fn gaps(status: &Series, data: &FlightData) -> Option<Diagnosis> {
+    let missed = increase(status, "message_gaps");
+    let lost = increase(status, "dropouts").filter(|_| data.dropouts.is_empty());
+    let missed = missed.filter(|missed| missed.count >= MISSED_MESSAGES);
+    let all = [&missed, &lost].into_iter().flatten();
+    let (start, end) =
+        all.map(|own| own.period).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let count = |own: &Option<Increase>| own.as_ref().map_or(0.0, |own| own.count);
+    let (missed, lost) = (count(&missed), count(&lost));
+    Some(
+        Diagnosis::new(
+            DiagnosisKind::LoggingDropouts,
+            Severity::Warning,
+            (start, end),
+            topic_name(status),
+            format!(
+                "the logger missed {missed:.0} messages, and lost data {lost:.0} times"
+            ),
+        )
+        .with_evidence(status.label("message_gaps"), missed, "", Some(MISSED_MESSAGES))
+        .with_evidence(status.label("dropouts"), lost, "", None),
+    )
+}
+
+/// The increase of a counter, and the times between which it increased.
+struct Increase {
+    count: f64,
+    period: (i64, i64),
+}
+
+/// Returns the increase of the counter `field`, if it increased. A counter that decreases was reset.
+fn increase(series: &Series, field: &str) -> Option<Increase> {
+    let mut found: Option<Increase> = None;
+    let mut last: Option<(i64, f64)> = None;
+    for (row, time) in series.times.iter().enumerate() {
+        let Some(count) = series.value(field, row) else { continue };
+        if let Some((last_time, last_count)) = last.replace((*time, count))
+            && count > last_count
+        {
+            let own = found
+                .get_or_insert(Increase { count: 0.0, period: (last_time, *time) });
+            own.count += count - last_count;
+            own.period.1 = *time;
+        }
+    }
+    found
 }
 
 fn dropouts(data: &FlightData) -> Option<Diagnosis> {
@@ -114,7 +168,6 @@ fn dropouts(data: &FlightData) -> Option<Diagnosis> {
 mod tests {
     use super::*;
     use crate::data::Dropout;
-    use crate::series::Series;
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -137,6 +190,28 @@ mod tests {
         assert_eq!((found.len(), found[0].seconds()), (1, 2.0));
         let limit = [("COM_CPU_MAX".to_owned(), 98.0)];
         assert_eq!(diagnoses(load(&[0.5, 0.95, 0.96, 0.5]).with_parameters(limit)), []);
+    }
+
+    #[test]
+    fn gaps_that_the_logger_counted_are_reported() {
+        let with = |gaps: [f32; 4], dropouts: [f32; 4]| {
+            let times = (0..4).map(|second| second * SECOND).collect();
+            let mut status = Series::new("logger_status", 0, times);
+            status.add_column("message_gaps", gaps.to_vec());
+            status.add_column("dropouts", dropouts.to_vec());
+            diagnoses(FlightData::new((0, 4 * SECOND)).with_series([status]))
+        };
+        // Counts from before the log, and single messages, are nothing.
+        assert_eq!(with([500.0, 500.0, 505.0, 505.0], [3.0; 4]), []);
+        let found = with([500.0, 500.0, 520.0, 520.0], [3.0; 4]);
+        let [missed] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((missed.start_ns, missed.end_ns), (SECOND, 2 * SECOND));
+        assert_eq!(missed.evidence[0].value, 20.0);
+        let found = with([0.0; 4], [0.0, 0.0, 0.0, 2.0]);
+        assert_eq!(
+            (found[0].kind, found[0].start_ns),
+            (DiagnosisKind::LoggingDropouts, 2 * SECOND)
+        );
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! The commands of the controller to the motors.
 
-use crate::{data::FlightData, series::Series};
-
-/// The number of motors of a message since PX4 1.14 (uORB, `ActuatorMotors.msg`).
-const MOTORS: usize = 12;
+use crate::{data::FlightData, needed_topics::MAX_ELEMENTS, series::Series};
 
 /// At most this command is the least output, on a scale from 0 to 1.
 const LEAST_COMMAND: f64 = 0.01;
@@ -28,7 +25,7 @@ impl<'d> MotorCommands<'d> {
             let mut values = column.iter().copied().map(f64::from);
             values.any(|value| value > LEAST_COMMAND).then_some((motor, column))
         };
-        let motors = (0..MOTORS).filter_map(column).collect();
+        let motors = (0..MAX_ELEMENTS).filter_map(column).collect();
         let topics = ["control_allocator_status", "failure_detector_status"];
         let stops = topics.iter().filter_map(|topic| data.first_instance(topic));
         let stops = stops.filter(|series| series.column("motor_stop_mask").is_some());
@@ -61,7 +58,7 @@ impl<'d> MotorCommands<'d> {
 
     /// Returns the number of motors that were to stand still at about `time`.
     pub(super) fn stopped_count(&self, time: i64) -> usize {
-        (0..MOTORS).filter(|motor| self.is_stopped(*motor, time)).count()
+        (0..MAX_ELEMENTS).filter(|motor| self.is_stopped(*motor, time)).count()
     }
 }
 
@@ -69,6 +66,6 @@ impl<'d> MotorCommands<'d> {
 pub(super) fn motor_of_esc(escs: &Series, esc: usize, row: usize) -> usize {
     let function = escs.value(&format!("esc[{esc}].actuator_function"), row);
     let motor = function.map(|function| function - FIRST_MOTOR);
-    let motor = motor.filter(|motor| (0.0..MOTORS as f64).contains(motor));
+    let motor = motor.filter(|motor| (0.0..MAX_ELEMENTS as f64).contains(motor));
     motor.map_or(esc, |motor| motor as usize)
 }

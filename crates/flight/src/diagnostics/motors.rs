@@ -9,14 +9,10 @@ use crate::{
         topic_name,
     },
     intervals::{Run, runs},
+    needed_topics::MAX_ELEMENTS,
     phases::Phases,
     series::Series,
 };
-
-/// The largest numbers of outputs and ESCs of a message (uORB, `ActuatorOutputs.msg`, and `EscStatus.msg`
-/// since PX4 1.18, which had 8 ESCs before).
-const OUTPUTS: usize = 16;
-const ESCS: usize = 12;
 
 /// A motor is locked at its maximum if at least `LOCKED_MESSAGES` successive outputs are at least
 /// `LOCKED_PWM_US` (flight-review-rs, `diagnostics/motor_failure.rs`). Larger values than
@@ -59,8 +55,8 @@ fn is_rotary_wing(data: &FlightData) -> bool {
 
 /// Returns the number of outputs that are in use in `row`.
 fn used_output_count(outputs: &Series, row: usize) -> usize {
-    let count = outputs.value("noutputs", row).unwrap_or(OUTPUTS as f64);
-    (count as usize).min(OUTPUTS)
+    let count = outputs.value("noutputs", row).unwrap_or(MAX_ELEMENTS as f64);
+    (count as usize).min(MAX_ELEMENTS)
 }
 
 /// Finds outputs that drop to zero after they were active, although fewer motors are to stand still.
@@ -69,17 +65,18 @@ fn drops_to_zero(
     phases: &Phases,
     commands: &MotorCommands<'_>,
 ) -> Vec<Diagnosis> {
-    let names: Vec<String> = (0..OUTPUTS).map(|n| format!("output[{n}]")).collect();
+    let names: Vec<String> =
+        (0..MAX_ELEMENTS).map(|n| format!("output[{n}]")).collect();
     let columns: Vec<&[f32]> =
         names.iter().map(|name| outputs.column(name).unwrap_or_default()).collect();
-    let mut was_active = [false; OUTPUTS];
-    let mut is_reported = [false; OUTPUTS];
+    let mut was_active = [false; MAX_ELEMENTS];
+    let mut is_reported = [false; MAX_ELEMENTS];
     let mut diagnoses = Vec::new();
     let mut latest_time = i64::MIN;
     for (row, time) in outputs.times.iter().enumerate() {
         if !phases.is_armed(*time) {
             // Outputs are inactive again until the next flight.
-            was_active = [false; OUTPUTS];
+            was_active = [false; MAX_ELEMENTS];
             continue;
         }
         if *time <= latest_time {
@@ -104,11 +101,13 @@ fn drops_to_zero(
             if dropped && (!all_stopped || phases.is_underway(*time)) {
                 *reported = true;
                 let name = format!("output[{motor}]");
+                let column = columns.get(motor).copied().unwrap_or_default();
+                let end = zero_until(outputs, column, row, phases);
                 diagnoses.push(
                     Diagnosis::new(
                         DiagnosisKind::MotorFailure,
                         Severity::Critical,
-                        (*time, *time),
+                        (*time, end),
                         topic_name(outputs),
                         format!("output {} dropped to zero while armed", motor + 1),
                     )
@@ -126,10 +125,20 @@ fn drops_to_zero(
     diagnoses
 }
 
+/// Returns the time until which an output that is 0 in `row` stays so while armed.
+fn zero_until(outputs: &Series, column: &[f32], row: usize, phases: &Phases) -> i64 {
+    let later = outputs.times.iter().zip(column).skip(row);
+    let is_zero =
+        |(time, value): &(&i64, &f32)| **value == 0.0 && phases.is_armed(**time);
+    let last = later.clone().take_while(is_zero).last();
+    let next = later.skip_while(is_zero).next();
+    next.or(last).map_or(i64::MIN, |(time, _)| *time)
+}
+
 /// Diagnoses outputs that are locked at their maximum.
 fn locked_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
-    for motor in 0..OUTPUTS {
+    for motor in 0..MAX_ELEMENTS {
         let name = format!("output[{motor}]");
         let is_pulse = |value: f64| (LOCKED_PWM_US..=MAX_PWM_US).contains(&value);
         let column = outputs.column(&name).unwrap_or_default();
@@ -180,7 +189,7 @@ fn locked_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
 fn esc_reports(data: &FlightData, escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     let armed = |row: usize| escs.times.get(row).map(|time| phases.is_armed(*time));
-    for esc in 0..ESCS {
+    for esc in 0..MAX_ELEMENTS {
         let name = format!("esc[{esc}].failures");
         let has_failure = |row| Some(armed(row)? && escs.value(&name, row)? > 0.0);
         if let Some(run) = longest_run(runs(escs, has_failure)) {
@@ -248,8 +257,11 @@ fn stopped_motors(
     commands: &MotorCommands<'_>,
 ) -> Vec<Diagnosis> {
     let names: Vec<String> =
-        (0..ESCS).map(|esc| format!("esc[{esc}].esc_rpm")).collect();
+        (0..MAX_ELEMENTS).map(|esc| format!("esc[{esc}].esc_rpm")).collect();
     let speed = |esc: usize, row: usize| escs.value(names.get(esc)?, row).map(f64::abs);
+    let turning = (0..MAX_ELEMENTS)
+        .filter(|esc| (0..escs.times.len()).any(|row| speed(*esc, row) > Some(0.0)));
+    let turning: Vec<usize> = turning.collect();
     let mut diagnoses = Vec::new();
     for (esc, name) in names.iter().enumerate() {
         let first_turning =
@@ -258,7 +270,8 @@ fn stopped_motors(
         let is_stopped = |row: usize| {
             let time = *escs.times.get(row)?;
             let is_to_turn = !commands.is_stopped(motor_of_esc(escs, esc, row), time);
-            let others_turn = (0..ESCS).any(|other| speed(other, row) > Some(0.0));
+            let others_turn =
+                turning.iter().any(|other| speed(*other, row) > Some(0.0));
             Some(
                 row > first_turning_row
                     && phases.is_underway(time)

@@ -1,7 +1,7 @@
 //! Vibration and clipping of the accelerometers.
 
 use crate::{
-    data::FlightData,
+    data::{FlightData, VIBRATION},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::topic_name,
     phases::Phases,
@@ -34,28 +34,29 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         }
         let Some(period) = period else { continue };
 
+        let vibration = data.vibration(imu).unwrap_or_default();
+        let value = |row: usize| vibration.get(row).map(|value| f64::from(*value));
         let mut metric = Average::default();
         for (row, _) in rows() {
-            metric.add(imu.value("accel_vibration_metric", row).unwrap_or(f64::NAN));
+            metric.add(value(row).unwrap_or(f64::NAN));
         }
         if let Some((mean, max)) = metric.mean().zip(metric.max)
             && (mean > VIBRATION_M_S2 || max > PEAK_M_S2)
         {
             let is_critical =
                 mean > CRITICAL_VIBRATION_M_S2 || max > CRITICAL_PEAK_M_S2;
-            let peak = |row: &usize| {
-                imu.value("accel_vibration_metric", *row).is_some_and(|v| v > PEAK_M_S2)
-            };
-            let mut peaks = rows().map(|(row, time)| (row, *time));
-            let mut peaks = peaks.by_ref().filter(|(row, _)| peak(row)).map(|(_, t)| t);
-            // A burst lasts from the first to the last value above the limit.
-            let period = match (mean > VIBRATION_M_S2, peaks.next()) {
-                (false, Some(first)) => (first, peaks.last().unwrap_or(first)),
-                _ => period,
-            };
+            // It lasts from the first to the last value above the limit that is exceeded.
+            let limit = if mean > VIBRATION_M_S2 { VIBRATION_M_S2 } else { PEAK_M_S2 };
+            let is_strong = |row: usize| value(row).is_some_and(|value| value > limit);
+            let strong =
+                rows().filter(|(row, _)| is_strong(*row)).map(|(_, time)| *time);
+            let ends = strong.fold(None, |ends: Option<(i64, i64)>, time| {
+                Some((ends.map_or(time, |(first, _)| first), time))
+            });
+            let period = ends.unwrap_or(period);
             let severity =
                 if is_critical { Severity::Critical } else { Severity::Warning };
-            let field = imu.label("accel_vibration_metric");
+            let field = imu.label(VIBRATION);
             diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::Vibration,
@@ -152,6 +153,23 @@ mod tests {
         let times = (20 * SECOND, 21 * SECOND);
         assert_eq!(burst(12.0), [(Severity::Warning, times.0, times.1)]);
         assert_eq!(burst(34.0), [(Severity::Critical, times.0, times.1)]);
+    }
+
+    #[test]
+    fn velocity_of_old_releases_is_no_acceleration() {
+        let mut status = Series::new("vehicle_status", 0, vec![0]);
+        status.add_column("arming_state", vec![2.0]);
+        let mut imu = Series::new("vehicle_imu_status", 0, vec![0, SECOND, 2 * SECOND]);
+        imu.add_column(VIBRATION, vec![30.0; 3]);
+        let mut data = FlightData::new((0, 3 * SECOND)).with_series([status, imu]);
+        assert_eq!(crate::analyze(&data).statistics.max_vibration_m_s2, Some(30.0));
+        data.vibration_is_velocity = true;
+        let analysis = crate::analyze(&data);
+        assert_eq!(
+            (analysis.statistics.max_vibration_m_s2, analysis.diagnoses.len()),
+            (None, 0)
+        );
+        assert_eq!(analysis.seconds_of_kind(DiagnosisKind::Vibration), None);
     }
 
     #[test]

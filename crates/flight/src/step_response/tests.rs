@@ -10,9 +10,9 @@ fn second_order(damping: f64, frequency: f64, time: f64) -> f64 {
 
 type Signal = Vec<(i64, f64)>;
 
-/// Returns a minute at 500 Hz: a setpoint with a new level every 0.3 to 0.8 seconds, and the exact
-/// response of a second-order system.
-fn flight(damping: f64, frequency: f64) -> (Signal, Signal) {
+/// Returns a minute at these times: a setpoint with a new level every 0.3 to 0.8 seconds, and the exact
+/// response of a system with this response to a step.
+fn flight(times: &[i64], step: impl Fn(f64) -> f64) -> (Signal, Signal) {
     let mut state = 7_u32;
     let mut random = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -26,34 +26,75 @@ fn flight(damping: f64, frequency: f64) -> (Signal, Signal) {
         level = next;
         time += 0.3 + 0.5 * random();
     }
-    let samples = (0..30_000).map(|n| {
+    let samples = times.iter().map(|nanos| {
         let (mut setpoint, mut measured) = (0.0, 0.0);
-        let time = f64::from(n) / 500.0;
-        for (start, step) in changes.iter().filter(|(start, _)| *start <= time) {
-            setpoint += step;
-            measured += step * second_order(damping, frequency, time - start);
+        let time = *nanos as f64 / 1e9;
+        for (start, change) in changes.iter().filter(|(start, _)| *start <= time) {
+            setpoint += change;
+            measured += change * step(time - start);
         }
-        let nanos = i64::from(n) * 2_000_000;
-        ((nanos, setpoint), (nanos, measured))
+        ((*nanos, setpoint), (*nanos, measured))
     });
     samples.unzip()
+}
+
+/// Returns the times of a minute, from intervals in milliseconds that repeat.
+fn minute(intervals: &[i64]) -> Vec<i64> {
+    let mut time = 0;
+    let mut times = vec![0];
+    for interval in intervals.iter().cycle() {
+        time += interval * 1_000_000;
+        if time > 60_000_000_000 {
+            break;
+        }
+        times.push(time);
+    }
+    times
+}
+
+#[test]
+fn response_of_a_first_order_system_has_its_final_value_and_no_overshoot() {
+    // 250 and 100 Hz, the latter also with uneven intervals.
+    for intervals in [&[4][..], &[10], &[8, 8, 14], &[4, 4, 4, 28]] {
+        for constant in [0.02, 0.05, 0.1] {
+            let expected = |time: f64| 1.0 - (-time / constant).exp();
+            let (setpoint, measured) = flight(&minute(intervals), expected);
+            let found = step_response(&setpoint, &measured, 20.0, |_, _| true).unwrap();
+            let name = format!("{intervals:?} {constant}");
+            let end = found.response.last().unwrap();
+            assert!((end - 1.0).abs() < 0.02, "{name}: {end}");
+            let metrics = found.metrics;
+            assert!((metrics.final_value - 1.0).abs() < 0.03, "{name}: {metrics:?}");
+            assert!(metrics.overshoot_percent.unwrap() < 1.0, "{name}: {metrics:?}");
+            let is_close = |delay: f64| (delay - constant * 2.0_f64.ln()).abs() < 0.012;
+            assert!(metrics.delay_s.is_none_or(is_close), "{name}: {metrics:?}");
+            for (at, value) in found.response.iter().enumerate().skip(2) {
+                let expected = expected(at as f64 * found.time_step_s);
+                assert!(
+                    (value - expected).abs() < 0.1,
+                    "{name} {at}: {value}, {expected}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
 fn response_of_a_second_order_system_is_found() {
     let (damping, frequency) = (0.5, 25.0);
-    let (setpoint, measured) = flight(damping, frequency);
+    let step = |time| second_order(damping, frequency, time);
+    let (setpoint, measured) = flight(&minute(&[2]), step);
     let found = step_response(&setpoint, &measured, 20.0, |_, _| true).unwrap();
-    assert_eq!((found.sample_rate_hz, found.response.len()), (500.0, 250));
-    assert!(found.windows > 500, "{}", found.windows);
+    assert_eq!((found.sample_rate_hz, found.response.len()), (500.0, 50));
+    assert!(found.windows > 30, "{}", found.windows);
     for (at, value) in found.response.iter().enumerate() {
-        let expected = second_order(damping, frequency, at as f64 / 500.0);
-        // The window function weakens late values, which is a property of the method.
-        assert!((value - expected).abs() < 0.15, "{at}: {value}, not {expected}");
+        let expected = step(at as f64 * found.time_step_s);
+        assert!((value - expected).abs() < 0.03, "{at}: {value}, not {expected}");
     }
+    assert!(found.deviation.iter().all(|deviation| *deviation < 0.05), "{found:?}");
     // 16.3 percent by the formula exp(-pi d / sqrt(1 - d²)).
     let overshoot = found.metrics.overshoot_percent.unwrap();
-    assert!((overshoot - 16.3).abs() < 5.0, "{overshoot}");
+    assert!((overshoot - 16.3).abs() < 3.0, "{overshoot}");
     assert!(
         (found.metrics.delay_s.unwrap() - 0.052).abs() < 0.01,
         "{:?}",
@@ -63,7 +104,8 @@ fn response_of_a_second_order_system_is_found() {
 
 #[test]
 fn without_input_there_is_no_response() {
-    let (setpoint, measured) = flight(0.7, 20.0);
+    let (setpoint, measured) =
+        flight(&minute(&[2]), |time| second_order(0.7, 20.0, time));
     let weak: Vec<(i64, f64)> = setpoint.iter().map(|(t, v)| (*t, v * 0.01)).collect();
     assert_eq!(step_response(&weak, &measured, 20.0, |_, _| true), None);
     assert_eq!(step_response(&setpoint, &measured, 20.0, |_, _| false), None);
@@ -84,7 +126,7 @@ fn resampling_is_linear_and_holds_the_ends() {
 #[test]
 fn gap_is_in_no_window() {
     let samples = [(0, 0.0), (1, 0.0), (2, 0.0), (9, 0.0), (10, 0.0), (10, 0.0)];
-    let lengths: Vec<usize> = segments(&samples, 1).map(<[_]>::len).collect();
+    let lengths: Vec<usize> = segments(&samples, 3).map(<[_]>::len).collect();
     assert_eq!(lengths, [3, 2, 1]);
 }
 

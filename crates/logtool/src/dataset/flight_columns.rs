@@ -23,8 +23,14 @@ pub(super) struct FlightValues {
 }
 
 /// The columns with texts.
-const TEXTS: [&str; 5] =
-    ["airframe", "vehicle_type", "estimator", "diagnoses", "worst_severity"];
+const TEXTS: [&str; 6] = [
+    "airframe",
+    "vehicle_type",
+    "estimator",
+    "diagnoses",
+    "worst_severity",
+    "partly_examined",
+];
 
 /// The column with the number of diagnoses.
 const COUNT: &str = "diagnosis_count";
@@ -80,12 +86,16 @@ impl FlightValues {
             Severity::Critical => "critical",
             _ => "warning",
         });
+        let examinations = analysis.examinations.iter();
+        let partly = examinations.filter(|own| !own.unexamined_parts.is_empty());
+        let partly: Vec<&str> = partly.map(|own| own.kind.name()).collect();
         let texts = [
             ("airframe", statistics.airframe.map(str::to_owned)),
             ("vehicle_type", statistics.vehicle_type.map(str::to_owned)),
             ("estimator", statistics.estimator.map(str::to_owned)),
             ("diagnoses", analysis.is_examined().then(|| kinds.join(","))),
             ("worst_severity", severity.map(str::to_owned)),
+            ("partly_examined", analysis.is_examined().then(|| partly.join(","))),
         ];
         let texts = texts
             .into_iter()
@@ -163,5 +173,6 @@ mod tests {
         let text = |name: &str| column(name).as_string::<i32>().value(0).to_owned();
         assert_eq!(text("diagnoses"), "gps_interference");
         assert_eq!(text("worst_severity"), "critical");
+        assert_eq!(text("partly_examined"), "");
     }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use logtool_core::{Damage, Log as FormatLog, Manifest, MetadataKey, TopicSet, Value};
 use logtool_flight::FlightData;
-use logtool_ulog::px4_bit_names;
+use logtool_ulog::{px4_bit_names, px4_vibration_is_velocity};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
@@ -35,8 +35,9 @@ pub(crate) use self::fifo::FifoSamples;
 pub use logtool_flight::{
     AnalysisScope, Correlation, Diagnosis, DiagnosisKind, Dropout, Evidence,
     Examination, FilterMark, FilterMarks, FlightAnalysis, FlightStatistics, ModeTime,
-    Outcome, ResponseMetrics, SamplingRegularity, Severity, SignalAnalysis,
-    Spectrogram, Spectrum, SpectrumLine, StepResponse,
+    Outcome, RepeatedDiagnosis, ResponseMetrics, SamplingRegularity, Severity,
+    SignalAnalysis, Spectrogram, Spectrum, SpectrumLine, StepResponse, UnexaminedKinds,
+    UnexaminedPart,
 };
 
 /// The multi information of PX4's logger with the dump of a hard fault.
@@ -272,6 +273,7 @@ fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
     if let Some(Value::List(faults)) = faults {
         data.hard_faults = faults.len() as u64;
     }
+    data.vibration_is_velocity = px4_vibration_is_velocity(manifest);
     data.mode_names = px4_modes::mode_names(manifest);
     data.bit_names = BIT_FIELDS
         .iter()

@@ -1,5 +1,6 @@
 //! Reports: a log on one HTML page.
 
+mod connected_devices;
 mod devices;
 #[cfg_attr(not(feature = "flight"), path = "report/no_flight.rs")]
 mod flight;
@@ -211,6 +212,7 @@ impl ReportRequest {
         let scans = scans::first_of_each(format_log, range)?;
         let images = images::first_of_each(format_log, range)?;
         let messages = messages::table(log, range, &clock, &mut damage)?;
+        let connected = connected_devices::table(format_log, &mut damage)?;
         losses.add(manifest, &TopicSet::All, &damage);
         let info = log.info_with_frequencies(losses.clone(), &frequencies);
         // The report must not reveal the folders of this computer.
@@ -240,6 +242,7 @@ impl ReportRequest {
             ("Parameters", parameters),
         ];
         sections.extend(texts);
+        sections.push(("Connected devices", connected));
         sections.push(("Devices", plots.devices));
         let tables = tables.map(|tables| Block::Columns(tables.to_owned()));
         sections.push(("Topics", tables.into_iter().collect()));

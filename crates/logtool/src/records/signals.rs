@@ -48,6 +48,8 @@ pub(crate) struct RequestedSignal {
     pub inputs: Vec<SignalColumn>,
     /// The function that computes the signal from the numbers of the columns.
     pub function: SignalFunction,
+    /// The field whose values it has, if it is one field.
+    pub field: String,
     /// The name of the signal.
     pub name: String,
     /// The unit; empty if it is unknown.

@@ -4,6 +4,7 @@ mod decompress;
 #[cfg(feature = "decrypt")]
 mod decrypt;
 pub mod digest;
+pub mod events;
 pub mod expand;
 pub mod file_signatures;
 pub mod growing_log;

@@ -19,6 +19,7 @@ use logtool_rosbag::Key;
 use logtool_tables::time_column::TimeColumnChoice;
 #[cfg(feature = "decrypt")]
 use logtool_ulog::PrivateKey;
+use logtool_ulog::{Catalog, UlogOptions};
 
 pub(crate) use self::connection::Connection;
 use crate::{
@@ -52,6 +53,7 @@ pub struct Session {
     pub(crate) key: Option<Key>,
     #[cfg(feature = "decrypt")]
     pub(crate) private_key: Option<PrivateKey>,
+    pub(crate) events: Option<Arc<Catalog>>,
     pub(crate) utc_start: Option<i64>,
     pub(crate) input_format: Option<LogFormat>,
     pub(crate) time_column: Option<TimeColumnChoice>,
@@ -193,6 +195,7 @@ impl Session {
             key: None,
             #[cfg(feature = "decrypt")]
             private_key: None,
+            events: None,
             utc_start: None,
             input_format: None,
             time_column: None,
@@ -243,12 +246,28 @@ impl Session {
         self
     }
 
+    /// Sets the definitions of PX4's events that logs do not define themselves.
+    #[must_use]
+    pub fn with_events(mut self, events: Catalog) -> Self {
+        self.events = Some(Arc::new(events));
+        self
+    }
+
     /// Sets the time at which logs start, in nanoseconds of Unix time. It replaces the UTC
     /// reference of the logs.
     #[must_use]
     pub fn with_utc_start(mut self, nanos: i64) -> Self {
         self.utc_start = Some(nanos);
         self
+    }
+
+    /// Returns the options for opening ULogs.
+    pub(crate) fn ulog_options(&self) -> UlogOptions {
+        let options = UlogOptions::from(self.options);
+        match &self.events {
+            Some(events) => options.with_events(Arc::clone(events)),
+            None => options,
+        }
     }
 
     /// Reads each input as this format, whatever its first bytes are.

@@ -13,7 +13,7 @@ fn chart() -> Chart {
     let line = |name: &str| Line {
         name: name.into(),
         signal: sampler.signal(),
-        is_held: false,
+        ..Line::default()
     };
     let panels = vec![
         Panel {
@@ -85,7 +85,7 @@ fn what_is_shorter_than_a_line_is_wide_is_a_dot() {
     }
     let signal = sampler.signal();
     assert_eq!(signal.runs.len(), 12);
-    let line = Line { name: "a".into(), signal, is_held: false };
+    let line = Line { name: "a".into(), signal, ..Line::default() };
     let panels =
         vec![Panel { unit: String::new(), lines: vec![line], ..Panel::default() }];
     let svg = Chart { panels, size: (900, 500), ..Chart::default() }.svg().unwrap();
@@ -100,7 +100,7 @@ fn what_holds_does_so_from_before_and_to_the_end() {
     sampler.add(50, 0.0);
     let signal = sampler.held_signal();
     assert_eq!(signal.values, 2);
-    let line = Line { name: "armed".into(), signal, is_held: true };
+    let line = Line { name: "armed".into(), signal, is_held: true, ..Line::default() };
     let panels =
         vec![Panel { unit: String::new(), lines: vec![line], ..Panel::default() }];
     let time = TimeAxis { range: Some((20, 60)), ..TimeAxis::default() };
@@ -172,7 +172,7 @@ fn second_axis_has_a_scale_of_its_own() {
     let line = |name: &str, factor: f64| {
         let mut sampler = Sampler::new(0, 100, 100);
         (0..100).for_each(|n| sampler.add(n, factor * n as f64));
-        Line { name: name.into(), signal: sampler.signal(), is_held: false }
+        Line { name: name.into(), signal: sampler.signal(), ..Line::default() }
     };
     let right = RightAxis {
         unit: "mA".into(),

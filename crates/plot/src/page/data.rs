@@ -344,10 +344,14 @@ fn write_line(json: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f6
     }
     let [x, y] = [x, y].map(|list| list.trim_end_matches(',').to_owned());
     let (name, color, last_value) = (shown_json(&line.name), color(rgb), line.is_held);
-    let _ = write!(
-        json,
-        "{{\"name\":{name},\"color\":{color},\"held\":{last_value},\"x\":[{x}],\"y\":[{y}]}}"
-    );
+    let _ = write!(json, "{{\"name\":{name},\"color\":{color},\"held\":{last_value}");
+    if !line.value_names.is_empty() {
+        let names = line.value_names.iter();
+        let names =
+            names.map(|(value, name)| format!("\"{value}\":{}", shown_json(name)));
+        let _ = write!(json, ",\"names\":{{{}}}", names.collect::<Vec<_>>().join(","));
+    }
+    let _ = write!(json, ",\"x\":[{x}],\"y\":[{y}]}}");
 }
 
 fn color([red, green, blue]: Rgb) -> String {

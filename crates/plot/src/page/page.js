@@ -80,6 +80,18 @@
       return marks.map((mark) => numberLabel(mark, step, largest));
     },
   };
+  // The axis of states: ticks at the values that occur, with their names.
+  const stateAxis = (lines) => ({
+    splits: () => [...new Set(lines.flatMap((line) => line.y))].filter((y) => y !== null).sort((a, b) => a - b),
+    values: (u, marks) => marks.map((mark) => stateName(lines[0], mark)),
+    size: 110,
+  });
+  const stateName = (line, value) => (line.names && line.names[value]) || String(value);
+  const valueAxisOf = (plot) => {
+    const left = plot.kind === "lines" ? plot.lines.filter((line) => !line.isRight) : [];
+    const isState = left.length > 0 && left.every((line) => line.names && JSON.stringify(line.names) === JSON.stringify(left[0].names));
+    return isState && !plot.limits ? stateAxis(left) : valueAxis;
+  };
   // The possible distances of the ticks of a clock, in seconds.
   const steps = [
     ...[-6, -5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power)),
@@ -286,7 +298,7 @@
       stroke: () => (plot.kind === "heat" ? "transparent" : `rgb(${lineColor(line.color)})`),
       width: 1,
       points: { show: isDrawn && line.x.length < 60, fill: () => (scheme.matches ? "#181a1b" : "#fff") },
-      value: (u, y) => (y === null || y === undefined ? "--" : String(y)),
+      value: (u, y) => (y === null || y === undefined ? "--" : stateName(line, y)),
       paths: isDrawn ? (line.held ? uPlot.paths.stepped({ align: 1 }) : undefined) : () => null,
     }));
   };
@@ -342,7 +354,7 @@
         ],
         axes: [
           { ...shared, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
-          plot.kind === "flags" ? { ...shared, splits: () => [], size: 64, labelSize: 20, label: "" } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxis },
+          plot.kind === "flags" ? { ...shared, splits: () => [], size: 64, labelSize: 20, label: "" } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxisOf(plot) },
           ...(hasRight ? [{ ...shared, grid: { show: false }, side: 1, scale: "right", label: plot.right.unit, size: 58, labelSize: 20, ...valueAxis }] : []),
         ],
         hooks: {

@@ -61,6 +61,7 @@ def open(
     input: _StrPath | bytes | bytearray | memoryview | BinaryIO,
     *,
     key: bytes | str | None = None,
+    events: _StrPath | None = None,
     utc_start: str | datetime | None = None,
     input_format: str | None = None,
     time_column: str | None = None,
@@ -79,7 +80,8 @@ def open(
     """Open a log: a path, a URL, bytes, or a binary file object.
 
     ``key`` decrypts an encrypted log. It is the private key of a ULog in PEM format, or the key of
-    a bag: 16 bytes or 32 hexadecimal digits. ``time_column`` is the column with the times of a
+    a bag: 16 bytes or 32 hexadecimal digits. ``events`` is the path of definitions of PX4's events,
+    ``all_events.json`` or ``all_events.json.xz``, for logs without them. ``time_column`` is the column with the times of a
     CSV or Parquet file, as ``"name"`` or, with the unit ``s``, ``ms``, ``us`` or ``ns``, as
     ``"name:ms"``. ``record_limit`` is in bytes, ``remote_timeout`` in seconds,
     ``remote_min_rate`` in bytes per second. ``calibration`` is the path of the calibration of a

@@ -2,12 +2,16 @@
 
 use logtool_core::{Layout, LayoutField, LayoutKind, Primitive};
 
-use crate::{events::RawEvent, topics::registry::DeclaredTopic, wire};
+use crate::{
+    events::{Event, RawEvent},
+    topics::registry::DeclaredTopic,
+    wire,
+};
 
 /// The type of the topic that holds events.
 const EVENT_TYPE: &str = "event";
 /// The multi information that contains the definitions of events, compressed with xz.
-pub(crate) const EVENT_DEFINITIONS: &str = "metadata_events";
+pub const EVENT_DEFINITIONS: &str = "metadata_events";
 
 /// The byte offsets of the fields of an event record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,5 +64,10 @@ impl super::EventReader {
     pub(crate) fn event<'r>(&self, message: &'r [u8]) -> Option<RawEvent<'r>> {
         let (id, record) = wire::data(message.get(1..)?)?;
         self.layouts.get(&id)?.read(record)
+    }
+
+    /// Returns an event with its texts, or `None` if no catalog defines it.
+    pub(crate) fn describe(&self, raw: &RawEvent<'_>) -> Option<Event<'_>> {
+        self.catalogs.iter().find_map(|catalog| catalog.describe(raw))
     }
 }

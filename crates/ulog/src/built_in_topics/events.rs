@@ -4,8 +4,8 @@ use arrow_schema::{DataType, SchemaRef};
 
 use crate::built_in_topics::rows::{self, Cell, EventReader, RowSchema};
 
-/// Columns: the id, name, text and levels of an event. An event without a definition in
-/// the log has only numbers.
+/// Columns: the id, name, text and levels of an event. An event without a definition has
+/// only numbers and levels.
 pub(crate) fn schema() -> SchemaRef {
     rows::schema(&[
         ("id", DataType::UInt32),
@@ -24,8 +24,7 @@ pub(super) fn rows(event_reader: EventReader) -> RowSchema {
     let read = move |record: &logtool_core::Record<'_>,
                      row: &mut rows::RowBuilder<'_>| {
         let raw = event_reader.event(record.payload)?;
-        let event =
-            event_reader.catalog.as_ref().and_then(|catalog| catalog.describe(&raw));
+        let event = event_reader.describe(&raw);
         row.push(Cell::UInt(raw.id));
         row.push(Cell::UInt(raw.sequence.into()));
         match event {

@@ -2,14 +2,15 @@
 //! i.e. strings, tagged strings and events.
 //!
 //! PX4 logs many events twice: as an event, and as a string that ends in a tab for
-//! programs that do not support events. If the log defines its events, these strings
-//! are omitted here. They are still in `logged_strings`.
+//! programs that do not support events. If events are defined, these strings are omitted
+//! here. They are still in `logged_strings`. An event without a definition is a message
+//! with its number.
 
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::{
     built_in_topics::rows::{self, Cell, EventReader, RowSchema},
-    events::{Event, RawEvent},
+    events::RawEvent,
     level::Level,
     wire::{self, kind},
 };
@@ -27,7 +28,7 @@ pub(crate) fn schema() -> SchemaRef {
 /// Returns true if a logged string, given from its message type on, is not the copy of
 /// an event.
 pub(crate) fn is_string_message(event_reader: &EventReader, message: &[u8]) -> bool {
-    event_reader.catalog.is_none() || message.last() != Some(&b'\t')
+    event_reader.catalogs.is_empty() || message.last() != Some(&b'\t')
 }
 
 /// Returns true if an event is shown as a message. Events for internal use and the
@@ -39,19 +40,9 @@ pub(crate) fn is_event_message(event_reader: &EventReader, message: &[u8]) -> bo
 }
 
 fn is_for_people(event_reader: &EventReader, raw: &RawEvent<'_>) -> bool {
-    let group = event_reader.catalog.as_ref().and_then(|catalog| catalog.group(raw.id));
-    raw.internal_level() <= Level::DEBUG && group == Some("default")
-}
-
-fn visible_event<'w>(
-    event_reader: &'w EventReader,
-    raw: &RawEvent<'_>,
-) -> Option<Event<'w>> {
-    event_reader
-        .catalog
-        .as_ref()?
-        .describe(raw)
-        .filter(|_| is_for_people(event_reader, raw))
+    let group = event_reader.catalogs.iter().find_map(|catalog| catalog.group(raw.id));
+    // The group of an event without a definition is unknown.
+    raw.internal_level() <= Level::DEBUG && group.is_none_or(|group| group == "default")
 }
 
 pub(super) fn rows(event_reader: EventReader) -> RowSchema {
@@ -59,12 +50,17 @@ pub(super) fn rows(event_reader: EventReader) -> RowSchema {
                      row: &mut rows::RowBuilder<'_>| {
         let (kind, payload) = record.payload.split_first()?;
         if *kind == kind::DATA {
-            let event =
-                visible_event(&event_reader, &event_reader.event(record.payload)?)?;
-            row.push_text(Some(&event.internal_level.name()));
+            let raw = event_reader.event(record.payload)?;
+            row.push_text(Some(&raw.internal_level().name()));
             row.push_text(Some("event"));
             row.push(Cell::Null);
-            row.push_text(Some(&event.message));
+            match event_reader.describe(&raw) {
+                Some(event) => row.push_text(Some(&event.message)),
+                None => {
+                    let text = format!("event {}, no definition in the log", raw.id);
+                    row.push_text(Some(&text));
+                }
+            }
             return Some(());
         }
         let string = wire::logged_string(*kind, payload)?;

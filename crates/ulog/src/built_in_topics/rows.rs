@@ -24,8 +24,8 @@ const MAX_TEXT: usize = 256 << 20;
 /// Everything needed to decode events.
 #[derive(Clone)]
 pub(crate) struct EventReader {
-    /// The definitions of the events, if the log contains them.
-    pub(crate) catalog: Option<Arc<Catalog>>,
+    /// The definitions of the events in the log, followed by those that the caller supplies.
+    pub(crate) catalogs: Vec<Arc<Catalog>>,
     /// The layout of event records, by message id.
     pub(crate) layouts: Arc<HashMap<u16, EventLayout>>,
     /// The topics that hold event records.
@@ -34,7 +34,7 @@ pub(crate) struct EventReader {
 
 impl Default for EventReader {
     fn default() -> Self {
-        Self { catalog: None, layouts: Arc::default(), topics: TopicSet::EMPTY }
+        Self { catalogs: Vec::new(), layouts: Arc::default(), topics: TopicSet::EMPTY }
     }
 }
 

@@ -5,6 +5,9 @@ use std::io::Read;
 use liblzma::{read::XzDecoder, stream::Stream};
 use logtool_core::{Error, ErrorKind, Result};
 
+/// The first bytes of an xz stream.
+pub(super) const MAGIC: &[u8] = b"\xfd7zXZ\0";
+
 /// The maximum size of decompressed definitions; those of PX4 have about 160 KiB.
 const MAX_UNPACKED_BYTES: u64 = 16 << 20;
 

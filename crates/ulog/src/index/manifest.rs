@@ -189,7 +189,7 @@ impl IndexPass {
         }
         if late > 0 {
             self.remark(format!(
-                "records older than a preceding one of their topic: {late}"
+                "records older than the one before of their topic: {late}"
             ));
         }
         if implausible > 0 {
@@ -329,12 +329,7 @@ impl IndexPass {
             .filter(|(declared, _)| EventLayout::for_topic(declared).is_some())
             .map(|(_, stats)| stats.records)
             .sum();
-        let has_events = events > 0
-            && self
-                .metadata
-                .info_multiple
-                .contains_key(built_in_topics::EVENT_DEFINITIONS);
-        let events = has_events.then(|| {
+        let events = (events > 0).then(|| {
             add(
                 topic_names::EVENTS,
                 built_in_topics::events_schema(),

@@ -90,7 +90,7 @@ impl Segment {
             && self.statistics.first_dropout.is_none_or(is_known)
             && self.reassigned_ids == streams.reassigned_ids()
             && !streams.have_counters()
-            && statistics.is_continued_by(&self.statistics);
+            && self.statistics.can_be_added();
         if is_valid {
             let previous_clock = previous_clock.clone();
             streams.clock = previous_clock.continued_by(&self.clock);

@@ -36,8 +36,11 @@ pub(super) struct TopicStatistics {
     pub(super) time: TimeRange,
     /// The range of the trusted times.
     pub(super) trusted: TimeRange,
-    /// The number of records that are older than an earlier one.
+    /// The number of records that are older than the one before. One wrong time in the future
+    /// does not make all records after it late.
     pub(super) late: u64,
+    /// The times of the first and the last record whose time is plausible.
+    ends: Option<(Timestamp, Timestamp)>,
     /// The number of records that are older than the start of logging.
     pub(super) before_start: u64,
     /// The number of records with implausible times.
@@ -140,7 +143,6 @@ impl Statistics {
         stats.records += 1;
         stats.bytes += record.len() as u64;
         let time = TimeRange::from_timestamp(data.time);
-        stats.late += u64::from(time.end < stats.time.end);
         stats.time = stats.time.cover(&time);
         self.parts.record(data.stream, &time);
         match data.trust {
@@ -153,6 +155,9 @@ impl Statistics {
                 self.before_start = self.before_start.cover(&time);
             }
             Trust::Implausible => stats.implausible += 1,
+        }
+        if data.trust != Trust::Implausible {
+            stats.follow((data.time, data.time));
         }
         if stats.reports_utc {
             self.utc(data.stream, data.time, record);
@@ -205,12 +210,10 @@ impl Statistics {
         Some(())
     }
 
-    /// Returns true if the statistics in `next` are the same as if this scan had
-    /// continued, provided that the clock is continuous.
-    pub(super) fn is_continued_by(&self, next: &Self) -> bool {
-        let pairs = || self.stats.iter().zip(&next.stats);
-        pairs().all(|(before, after)| before.is_continued_by(after))
-            && next.utc.values().all(|(_, times)| times.are_all_stored())
+    /// Returns true if these statistics of a segment are the same as if the scan of the bytes
+    /// before had continued, provided that the clock is continuous.
+    pub(super) fn can_be_added(&self) -> bool {
+        self.utc.values().all(|(_, times)| times.are_all_stored())
     }
 
     /// Adds the statistics of the next segment, in which the clock did not jump and has
@@ -246,16 +249,24 @@ impl TopicStatistics {
             time: TimeRange::EMPTY,
             trusted: TimeRange::EMPTY,
             late: 0,
+            ends: None,
             before_start: 0,
             implausible: 0,
             reports_utc,
         }
     }
 
-    /// Returns true if no record of `next` is older than one of these.
-    fn is_continued_by(&self, next: &Self) -> bool {
-        let first = TimeRange::from_timestamp(next.time.start).end;
-        next.records == 0 || self.records == 0 || first >= self.time.end
+    /// Adds records, of which `next` are the first and the last time.
+    #[inline]
+    fn follow(&mut self, next: (Timestamp, Timestamp)) {
+        let first = match self.ends {
+            Some((first, last)) => {
+                self.late += u64::from(next.0 < last);
+                first
+            }
+            None => next.0,
+        };
+        self.ends = Some((first, next.1));
     }
 
     fn add(&mut self, next: &Self) {
@@ -264,6 +275,9 @@ impl TopicStatistics {
         self.time = self.time.cover(&next.time);
         self.trusted = self.trusted.cover(&next.trusted);
         self.late += next.late;
+        if let Some(ends) = next.ends {
+            self.follow(ends);
+        }
         self.before_start += next.before_start;
         self.implausible += next.implausible;
     }

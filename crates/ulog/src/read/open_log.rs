@@ -6,8 +6,7 @@ use std::{
 };
 
 use logtool_core::{
-    Layout, Manifest, OpenOptions, Part, RecordScanner, Selection, Source, TopicId,
-    TopicSet, Value,
+    Layout, Manifest, Part, RecordScanner, Selection, Source, TopicId, TopicSet, Value,
 };
 
 use crate::{
@@ -15,6 +14,7 @@ use crate::{
     declarations::metadata::Metadata,
     events::Catalog,
     format_state::FormatState,
+    options::UlogOptions,
     read::cursor::UlogCursor,
     topics::{
         declaration_index::DeclarationIndex,
@@ -30,7 +30,7 @@ pub(crate) struct OpenLog {
     pub(crate) format_state: Arc<FormatState>,
     pub(crate) registry: Registry,
     pub(crate) metadata: Metadata,
-    pub(crate) options: OpenOptions,
+    pub(crate) options: UlogOptions,
     /// Everything needed to decode events; computed when first needed.
     event_reader: OnceLock<EventReader>,
     /// An index of the declarations; computed when first needed.
@@ -42,7 +42,7 @@ impl OpenLog {
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         format_state: FormatState,
-        options: OpenOptions,
+        options: UlogOptions,
     ) -> Self {
         let (registry, metadata) = format_state.replay();
         let format_state = Arc::new(format_state);
@@ -91,9 +91,10 @@ impl OpenLog {
                 Value::Bytes(bytes) => Catalog::from_xz(bytes).ok().map(Arc::new),
                 _ => None,
             });
-            let catalog =
-                catalog.filter(|_| self.format_state.built_in.events.is_some());
-            EventReader { catalog, layouts: Arc::new(layouts), topics }
+            let has_events = self.format_state.built_in.events.is_some();
+            let catalogs = catalog.into_iter().chain(self.options.events.clone());
+            let catalogs = catalogs.filter(|_| has_events).collect();
+            EventReader { catalogs, layouts: Arc::new(layouts), topics }
         })
     }
 
@@ -102,8 +103,11 @@ impl OpenLog {
         let parts = &self.manifest.parts;
         let index =
             parts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start).ok();
-        let scanner =
-            RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
+        let scanner = RecordScanner::new(
+            self.source.clone(),
+            part.bytes.clone(),
+            self.options.open,
+        );
         let built_in = &self.format_state.built_in;
         let needs_event_reader = selection.topics.contains(built_in.messages)
             || built_in.events.is_some_and(|topic| selection.topics.contains(topic));

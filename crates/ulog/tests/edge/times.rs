@@ -31,6 +31,7 @@ pub(crate) const CASES: &[Case] = &[
         // …and reported.
         assert!(edge.remarks("older than"));
         let att = &edge.log().manifest().topics[0];
-        assert_eq!(att.metadata["older_than_before"], "2");
+        assert_eq!(att.metadata["older_than_before"], "1");
+        assert_eq!(att.metadata["impossible_times"], "1");
     }),
 ];

@@ -11,12 +11,12 @@ use crate::{
 
 pub(super) static BACK: FindingCode = FindingCode::warning(
     "time.back",
-    "a record is older than an earlier one of its topic",
+    "a record is older than the one before it, of the same topic",
 );
 pub(super) static MIXED: FindingCode = FindingCode::note(
     "time.mixed",
-    "a record is older than an earlier one of another topic; the file is not in time \
-     order",
+    "a record is older than the one before it, of another topic; the file is not in \
+     time order",
 );
 
 /// Follows the times of a log.
@@ -25,11 +25,12 @@ pub(super) struct TimeOrder {
     all_topics: BackwardSteps,
 }
 
-/// The number of backward steps in time, and the largest one.
+/// The number of backward steps in time, and the largest one. Each record is compared with the one
+/// before it, so that one wrong time in the future does not blame all records after it.
 #[derive(Clone)]
 struct BackwardSteps {
-    /// The latest time so far.
-    latest: Timestamp,
+    /// The time of the record before.
+    previous: Timestamp,
     count: u64,
     /// The largest backward step: its length in nanoseconds, its times, and its file
     /// offset.
@@ -41,7 +42,7 @@ struct BackwardSteps {
 impl TimeOrder {
     pub(super) fn new(topic_count: usize) -> Self {
         let no_steps = BackwardSteps {
-            latest: Timestamp::MIN,
+            previous: Timestamp::MIN,
             count: 0,
             largest: (0, TimeRange::EMPTY, 0),
             first: None,
@@ -74,15 +75,15 @@ impl TimeOrder {
 }
 
 impl BackwardSteps {
-    /// Adds the next record. Returns whether it is older than an earlier one.
+    /// Adds the next record. Returns whether it is older than the one before it.
     #[inline]
     fn add(&mut self, record: &RecordHeader) -> bool {
-        if record.time >= self.latest {
-            self.latest = record.time;
+        let previous = std::mem::replace(&mut self.previous, record.time);
+        if record.time >= previous {
             return false;
         }
-        let step = TimeRange { start: record.time, end: self.latest };
-        let nanos = self.latest.as_nanos().abs_diff(record.time.as_nanos());
+        let step = TimeRange { start: record.time, end: previous };
+        let nanos = previous.as_nanos().abs_diff(record.time.as_nanos());
         self.count += 1;
         self.first.get_or_insert(step);
         if nanos > self.largest.0 {
@@ -95,7 +96,7 @@ impl BackwardSteps {
         let (nanos, step, offset) = self.largest;
         let first = self.first?;
         let text = format!(
-            "{} older than an earlier one, by {} at most",
+            "{} older than the one before, by {} at most",
             if self.count == 1 { "a record is" } else { "records are" },
             super::period::Nanos(nanos),
         );

@@ -9,8 +9,8 @@ use logtool_core::{
     TimeBase, TimeRange, Topic, TopicId, TopicSet, View, export_tables,
 };
 use logtool_flight::{
-    ACCELERATION, Dropout, FlightData, NeededTopic, ROTATION_SOURCES, RotationSource,
-    Series, Spectrogram,
+    ACCELERATION, Dropout, FlightData, MAX_ELEMENTS, NeededTopic, ROTATION_SOURCES,
+    RotationSource, Series, Spectrogram,
 };
 use logtool_ulog::topic_names;
 use parking_lot::Mutex;
@@ -72,6 +72,16 @@ pub(super) fn collect_flight(
         collection.add_series(id, topic, &[DROPOUT_FIELD])?;
     }
     collection.read(progress)
+}
+
+/// Returns a field, or the elements of a list that it may have.
+fn elements(field: &str) -> Vec<String> {
+    match field.split_once("[*]") {
+        Some((list, rest)) => {
+            (0..MAX_ELEMENTS).map(|index| format!("{list}[{index}]{rest}")).collect()
+        }
+        None => vec![field.to_owned()],
+    }
 }
 
 /// Reads the topics that spectra and step responses need.
@@ -152,9 +162,10 @@ impl<'l> Collection<'l> {
     ) -> Result<()> {
         let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
         let schema = decoder.schema();
-        let found = fields.iter().filter_map(|field| {
-            schema.index_of(field).ok().map(|column| (column, (*field).to_owned()))
-        });
+        let found =
+            fields.iter().flat_map(|field| elements(field)).filter_map(|field| {
+                schema.index_of(&field).ok().map(|column| (column, field))
+            });
         let mut found: Vec<(usize, String)> = found.collect();
         // The decoder delivers columns in the order of the schema.
         found.sort_unstable();

@@ -7,12 +7,13 @@ use logtool_core::Timestamp;
 use crate::{
     inspect::flight::{
         Diagnosis, DiagnosisKind, Flight, FlightAnalysis, FlightStatistics,
-        ResponseMetrics, Severity, SignalAnalysis,
+        RepeatedDiagnosis, ResponseMetrics, Severity, SignalAnalysis, UnexaminedKinds,
     },
     text::{
         text_style::TextStyle,
         units::{Span, count_of, escape_unprintable},
     },
+    time::clock::ShownClock,
 };
 
 /// The width of the names.
@@ -47,15 +48,19 @@ impl Flight {
         }
         let word = if list.len() == 1 { "diagnosis" } else { "diagnoses" };
         let _ = writeln!(text, "{} {word}:", list.len());
-        for diagnosis in list {
-            let start = self.clock.text(Timestamp::from_nanos(diagnosis.start_ns));
+        for repeated in self.analysis.diagnoses_by_kind() {
+            let diagnosis = repeated.worst;
+            let start = self.clock.text(Timestamp::from_nanos(repeated.start_ns));
             let severity = match diagnosis.severity {
                 Severity::Critical => style.red("critical"),
                 _ => style.yellow("warning "),
             };
             let title = diagnosis.kind.title();
+            let times = repetitions(&repeated, &self.clock);
+            let times = times.map(|times| format!(" ({times})")).unwrap_or_default();
             let summary = escape_unprintable(&diagnosis.summary);
-            let _ = writeln!(text, "  {severity}  {start:>10}  {title}: {summary}");
+            let _ =
+                writeln!(text, "  {severity}  {start:>10}  {title}{times}: {summary}");
             let _ =
                 writeln!(text, "{:24}{}", "", escape_unprintable(&evidence(diagnosis)));
         }
@@ -66,20 +71,45 @@ impl Flight {
     fn add_examinations(&self, text: &mut String) {
         let summary = self.analysis.examination_summary();
         let _ = writeln!(text, "Kinds of faults: {summary}");
-        for line in unexamined(&self.analysis) {
+        for line in unexamined(&self.analysis, &self.clock) {
             let _ = writeln!(text, "  {line}");
         }
     }
 }
 
+/// Returns how often a diagnosis was made, and when it was worst; `None` for a single one.
+pub(crate) fn repetitions(
+    repeated: &RepeatedDiagnosis<'_>,
+    clock: &ShownClock,
+) -> Option<String> {
+    let time = |nanos| clock.text(Timestamp::from_nanos(nanos));
+    let (count, end) = (repeated.count, time(repeated.end_ns));
+    let worst = time(repeated.worst.start_ns);
+    (count > 1).then(|| format!("{count} times until {end}; the worst at {worst}"))
+}
+
 /// Returns a line for each set of missing topics and fields, with the kinds of faults that were not
-/// examined without them.
-pub(crate) fn unexamined(analysis: &FlightAnalysis) -> Vec<String> {
+/// examined without them, and a line for each part of the log that was not examined.
+pub(crate) fn unexamined(analysis: &FlightAnalysis, clock: &ShownClock) -> Vec<String> {
     let line = |(missing, kinds): (&[String], Vec<DiagnosisKind>)| {
         let kinds: Vec<&str> = kinds.into_iter().map(DiagnosisKind::title).collect();
         format!("not examined without {}: {}", missing.join(", "), kinds.join(", "))
     };
-    analysis.unexamined().into_iter().map(line).collect()
+    let part = |part: UnexaminedKinds<'_>| {
+        let time = |nanos| clock.text(Timestamp::from_nanos(nanos));
+        let missing: Vec<&str> = part.missing.into_iter().collect();
+        let kinds: Vec<&str> =
+            part.kinds.into_iter().map(DiagnosisKind::title).collect();
+        format!(
+            "not examined from {} to {} without {}: {}",
+            time(part.start_ns),
+            time(part.end_ns),
+            missing.join(", "),
+            kinds.join(", ")
+        )
+    };
+    let whole = analysis.unexamined().into_iter().map(line);
+    whole.chain(analysis.unexamined_parts().into_iter().map(part)).collect()
 }
 
 /// Returns the values that support a diagnosis, with their units and limits.

@@ -1,9 +1,7 @@
 //! Reads the values of a plot and draws it.
 
-use std::collections::BTreeMap;
-
 use logtool_core::{
-    Damage, Labels, Log as FormatLog, Manifest, TimeRange, Timestamp, TopicId, TopicSet,
+    Damage, Log as FormatLog, Manifest, TimeRange, Timestamp, TopicId, TopicSet,
 };
 use logtool_plot::{Chart, Line, Panel, Sampler, TimeAxis, XyPanel};
 use logtool_series::SeriesComponent;
@@ -19,6 +17,7 @@ use crate::{
             vtol_states::vtol_states,
             xy::PreparedXy,
         },
+        value_names,
     },
     records::{
         labels,
@@ -103,9 +102,10 @@ pub(super) fn draw(
         damage = found;
         let names = labels::from_manifest(manifest).unwrap_or_default();
         for ((argument, field), signal) in fields.into_iter().zip(read) {
-            let names = value_names(&names, manifest, &field);
+            let value_names = value_names::of(&names, manifest, &field);
             let RequestedSignal { name, unit, is_held, .. } = field;
-            lines.push((argument, unit, names, Line { name, signal, is_held }));
+            let line = Line { name, signal, is_held, value_names };
+            lines.push((argument, unit, line));
         }
     }
     let mut xy_panels: Vec<XyPanel> = Vec::new();
@@ -123,7 +123,7 @@ pub(super) fn draw(
         let (computed, mut xy_expressions) = read.series.split_at(expressions.len());
         for ((argument, series), computed) in expressions.iter().zip(computed) {
             for (unit, line) in series_lines(series.text(), computed, &sampler) {
-                lines.push((*argument, unit, BTreeMap::new(), line));
+                lines.push((*argument, unit, line));
             }
         }
         for xy in &xy {
@@ -138,9 +138,9 @@ pub(super) fn draw(
     lines.sort_by_key(|(argument, ..)| *argument);
     let shown = lines.iter().map(|(.., line)| &line.signal);
     let outliers = outlier_note(shown, &span, &clock);
-    let lines = lines.into_iter().map(|(argument, unit, value_names, line)| {
+    let lines = lines.into_iter().map(|(argument, unit, line)| {
         let panel = panels.get(argument).copied().flatten();
-        PlottedLine { panel, unit, value_names, line }
+        PlottedLine { panel, unit, line }
     });
     let panels = panels::group(lines.collect(), request.panels.len())?;
     let chart = Chart {
@@ -163,30 +163,6 @@ pub(super) fn draw(
         chart.marks = marks.finish();
     }
     Ok(PreparedChart { topics, chart, damage, outliers })
-}
-
-/// Returns the names of the values of a field, without the words that all of them start with.
-fn value_names(
-    labels: &Labels,
-    manifest: &Manifest,
-    field: &RequestedSignal,
-) -> BTreeMap<i64, String> {
-    let topic = manifest.topics().find(|(id, _)| *id == field.topic);
-    let names = topic.and_then(|(_, topic)| {
-        let own = field.name.strip_prefix(&*topic.label())?.strip_prefix('.')?;
-        labels.get(&topic.type_name, own)
-    });
-    let Some(names) = names.filter(|_| field.is_held) else { return BTreeMap::new() };
-    let start = |name: &String| name.rfind('_').map_or(0, |end| end + 1);
-    let first = names.values().next();
-    let mut common =
-        first.map_or("", |name| name.get(..start(name)).unwrap_or_default());
-    while !names.values().all(|name| name.starts_with(common)) {
-        let end = common.trim_end_matches('_').rfind('_').map_or(0, |end| end + 1);
-        common = common.get(..end).unwrap_or_default();
-    }
-    let short = |name: &String| name.strip_prefix(common).unwrap_or(name).to_owned();
-    names.iter().map(|(value, name)| (*value, short(name))).collect()
 }
 
 /// Finds the fields of `request` in `log`, and those of its expressions.
@@ -347,7 +323,7 @@ fn series_lines(
         let is_held = series.is_held;
         let signal = if is_held { sampler.held_signal() } else { sampler.signal() };
         let name = series::component_name(text, &component.name);
-        (component.unit.clone(), Line { name, signal, is_held })
+        (component.unit.clone(), Line { name, signal, is_held, ..Line::default() })
     };
     series.components.iter().map(line).collect()
 }

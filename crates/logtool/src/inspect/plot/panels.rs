@@ -1,7 +1,5 @@
 //! Groups lines into panels.
 
-use std::collections::BTreeMap;
-
 use logtool_plot::{Line, Panel, RightAxis};
 
 use crate::error::{Error, Result};
@@ -11,8 +9,6 @@ pub(super) struct PlottedLine {
     /// The panel that it was requested for, if there is one.
     pub(super) panel: Option<usize>,
     pub(super) unit: String,
-    /// The names of the values, if they are states.
-    pub(super) value_names: BTreeMap<i64, String>,
     pub(super) line: Line,
 }
 
@@ -24,10 +20,10 @@ pub(super) struct PlottedLine {
 pub(super) fn group(lines: Vec<PlottedLine>, count: usize) -> Result<Vec<Panel>> {
     let mut panels: Vec<Panel> = Vec::new();
     let mut requested: Vec<Option<Panel>> = vec![None; count];
-    for PlottedLine { panel, unit, value_names, line } in lines {
+    for PlottedLine { panel, unit, line } in lines {
         match panel.and_then(|index| requested.get_mut(index)) {
-            Some(panel) => add_requested(panel, unit, value_names, line)?,
-            None => add_by_unit(&mut panels, unit, value_names, line),
+            Some(panel) => add_requested(panel, unit, line)?,
+            None => add_by_unit(&mut panels, unit, line),
         }
     }
     panels.extend(requested.into_iter().flatten());
@@ -35,48 +31,27 @@ pub(super) fn group(lines: Vec<PlottedLine>, count: usize) -> Result<Vec<Panel>>
 }
 
 /// Adds a line to the panel of `panels` with its unit.
-fn add_by_unit(
-    panels: &mut Vec<Panel>,
-    unit: String,
-    value_names: BTreeMap<i64, String>,
-    line: Line,
-) {
-    // States without a unit do not share a panel with measured values.
+fn add_by_unit(panels: &mut Vec<Panel>, unit: String, line: Line) {
+    // States without a unit share a panel neither with measured values nor with other states.
     let panel = panels.iter_mut().find(|panel| {
-        let is_held = panel.lines.first().is_some_and(|line| line.is_held);
-        let is_alike = is_held == line.is_held && panel.value_names == value_names;
-        panel.unit == unit && is_alike
+        panel.unit == unit
+            && panel.lines.first().is_some_and(|first| {
+                first.is_held == line.is_held && first.value_names == line.value_names
+            })
     });
     match panel {
         Some(panel) => panel.lines.push(line),
-        None => {
-            panels.push(Panel {
-                unit,
-                value_names,
-                lines: vec![line],
-                ..Panel::default()
-            });
-        }
+        None => panels.push(Panel { unit, lines: vec![line], ..Panel::default() }),
     }
 }
 
 /// Adds a line to a requested panel, on the right if its unit is not that of the first line.
-fn add_requested(
-    panel: &mut Option<Panel>,
-    unit: String,
-    value_names: BTreeMap<i64, String>,
-    line: Line,
-) -> Result<()> {
+fn add_requested(panel: &mut Option<Panel>, unit: String, line: Line) -> Result<()> {
     let Some(panel) = panel else {
-        let lines = vec![line];
-        *panel = Some(Panel { unit, value_names, lines, ..Panel::default() });
+        *panel = Some(Panel { unit, lines: vec![line], ..Panel::default() });
         return Ok(());
     };
     if panel.unit == unit {
-        // Numbers stand for the states of several fields.
-        if panel.value_names != value_names {
-            panel.value_names.clear();
-        }
         panel.lines.push(line);
         return Ok(());
     }

@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     inspect::{
         flight::{
-            AnalysedLog, AnalysisScope, Diagnosis, DiagnosisKind, FifoSamples,
+            AnalysedLog, AnalysisScope, DiagnosisKind, FifoSamples, RepeatedDiagnosis,
             Severity, analyse, text,
         },
         report::{
@@ -20,9 +20,6 @@ use crate::{
     text::units::{Span, count_of},
     time::clock::ShownClock,
 };
-
-/// The maximum number of diagnoses that are listed.
-const MAX_DIAGNOSES: usize = 500;
 
 /// The analysis of the flight in a log, if it is a ULog.
 pub(super) struct FlightReport(Option<AnalysedLog>);
@@ -79,7 +76,7 @@ fn fifo_plots(
                 let mut signal = signal.clone();
                 let values = signal.runs.iter_mut().flatten();
                 values.for_each(|(_, value)| *value *= factor);
-                Line { name: name.to_owned(), signal, is_held: false }
+                Line { name: name.to_owned(), signal, ..Line::default() }
             })
             .collect();
         let has_values = lines.iter().any(|line| line.signal.values > 0);
@@ -104,21 +101,21 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
         }
     } else {
         let head = ["severity", "time", "diagnosis", "evidence", "look at"];
-        let rows = diagnoses.iter().take(MAX_DIAGNOSES);
-        let rows = rows.map(|diagnosis| row(diagnosis, clock));
-        blocks.push(Block::Table(head.map(str::to_owned).to_vec(), rows.collect()));
-        let more = diagnoses.len().saturating_sub(MAX_DIAGNOSES);
-        if more > 0 {
-            let note = format!("and {more} more, which `logtool flight` prints");
-            blocks.push(Block::Note(note));
+        let rows = analysed.analysis.diagnoses_by_kind();
+        let cells = rows.iter().map(|repeated| row(repeated, clock));
+        blocks.push(Block::Table(head.map(str::to_owned).to_vec(), cells.collect()));
+        if rows.len() < diagnoses.len() {
+            let note = "`logtool flight --json` has all diagnoses of each kind";
+            blocks.push(Block::Note(note.to_owned()));
         }
     }
     if !analysed.is_empty {
         let kinds = count_of(DiagnosisKind::ALL.len() as u64, "kind");
         let summary = analysed.analysis.examination_summary();
         blocks.push(Block::Note(format!("Of {kinds} of faults: {summary}.")));
-        blocks
-            .extend(text::unexamined(&analysed.analysis).into_iter().map(Block::Note));
+        blocks.extend(
+            text::unexamined(&analysed.analysis, clock).into_iter().map(Block::Note),
+        );
     }
     let facts = text::statistics_facts(&analysed.analysis.statistics);
     let facts = facts.into_iter().map(|(name, value)| match name.strip_prefix("  ") {
@@ -131,21 +128,22 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
     blocks
 }
 
-fn row(diagnosis: &Diagnosis, clock: &ShownClock) -> TableRow {
+fn row(repeated: &RepeatedDiagnosis<'_>, clock: &ShownClock) -> TableRow {
+    let diagnosis = repeated.worst;
     let severity = match diagnosis.severity {
         Severity::Critical => "critical",
         _ => "warning",
     };
-    let start = clock.text(Timestamp::from_nanos(diagnosis.start_ns));
+    let start = clock.text(Timestamp::from_nanos(repeated.start_ns));
     let length = diagnosis.seconds();
-    let time = if length > 0.0 {
-        format!("{start} for {}", Span((length * 1e9) as u64))
-    } else {
-        start.to_string()
+    let time = match text::repetitions(repeated, clock) {
+        Some(times) => format!("{start}, {times}"),
+        None if length > 0.0 => format!("{start} for {}", Span((length * 1e9) as u64)),
+        None => start.to_string(),
     };
     let link = |title: &&str| PlotLink {
         title: (*title).to_owned(),
-        time: Some((diagnosis.start_ns, diagnosis.end_ns)),
+        time: Some((repeated.start_ns, repeated.end_ns)),
     };
     TableRow {
         cells: vec![

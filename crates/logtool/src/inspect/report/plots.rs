@@ -14,6 +14,7 @@ use logtool_core::{
 use logtool_plot::{
     Band, Block, Chart, Line, Mark, Panel, PanelStyle, RightAxis, Signal, TimeAxis,
 };
+use logtool_ulog::px4_vibration_is_velocity;
 
 use crate::{
     error::Result,
@@ -28,9 +29,11 @@ use crate::{
                 transform::Transform,
             },
         },
+        value_names,
     },
-    records::signals::{
-        self, RequestedSignal, SampledSignals, SignalColumn, ValuePart,
+    records::{
+        labels,
+        signals::{self, RequestedSignal, SampledSignals, SignalColumn, ValuePart},
     },
     text::units::count_of,
     time::{
@@ -38,6 +41,9 @@ use crate::{
         record_span,
     },
 };
+
+/// The maximum number of lines of the elements of a list.
+const MAX_ELEMENTS: usize = 32;
 
 /// The number of columns of a plot. Each has the lowest and the highest value of its time.
 const COLUMNS: usize = 450;
@@ -146,12 +152,14 @@ fn plan_px4(log: &dyn Log) -> PlotPlan {
         let topic = manifest.topic_id(name).and_then(|id| manifest.topic(id));
         topic.is_ok_and(|topic| topic.records != Some(0))
     };
+    let is_former = px4_vibration_is_velocity(log.manifest());
     for plot in px4::plots() {
         let is_needed =
             plot.needs.is_empty() || plot.needs.iter().any(|topic| has(topic));
         if !is_needed || plot.superseded_by.is_some_and(has) {
             continue;
         }
+        let former_unit = plot.former_unit.filter(|_| is_former);
         let lines = plan.add_px4_lines(log, plot.lines);
         if plot.is_flags {
             let flags = plan.signals.iter_mut().skip(lines.start);
@@ -163,12 +171,12 @@ fn plan_px4(log: &dyn Log) -> PlotPlan {
         });
         plan.add(PlannedPlot {
             title: plot.title.to_owned(),
-            unit: plot.unit.to_owned(),
+            unit: former_unit.unwrap_or(plot.unit).to_owned(),
             limits: plot.limits,
             signals: lines,
             right,
             style: style(plot.is_flags),
-            levels: plot.levels,
+            levels: if former_unit.is_some() { &[] } else { plot.levels },
             omits_zero: plot.omits_zero,
         });
     }
@@ -207,10 +215,21 @@ impl PlotPlan {
             if added.any(|signal| signal.name == *name) {
                 continue;
             }
-            let topic = log.manifest().topic_id(topic).ok();
-            self.signals.extend(
-                topic.and_then(|topic| signal(log, topic, name, columns, *transform)),
-            );
+            let Ok(topic) = log.manifest().topic_id(topic) else { continue };
+            if !columns.iter().any(|column| column.contains("[*]")) {
+                self.signals.extend(signal(log, topic, name, columns, *transform));
+                continue;
+            }
+            let element = |index: usize| {
+                let columns = columns.iter();
+                let columns: Vec<String> = columns
+                    .map(|column| column.replace("[*]", &format!("[{index}]")))
+                    .collect();
+                let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+                let name = name.replace('*', &index.to_string());
+                signal(log, topic, &name, &columns, *transform)
+            };
+            self.signals.extend((0..MAX_ELEMENTS).map_while(element));
         }
         first..self.signals.len()
     }
@@ -305,6 +324,9 @@ fn signal(
         }
         _ => {}
     }
+    if !matches!(transform, Transform::Same) {
+        signal.field.clear();
+    }
     signal.name = name.to_owned();
     signal.function = Arc::new(move |values| transform.apply(values));
     Some(signal)
@@ -330,6 +352,7 @@ fn draw(
     let (first, _) = time.range.unwrap_or(range);
     let axis = plot::time_axis(context.choice, context.clock, manifest, first);
     let time = TimeAxis { range: time.range, ..axis };
+    let labels = labels::from_manifest(manifest).unwrap_or_default();
     let mut blocks = Vec::new();
     for planned in plan.plots {
         let plot_signals = |range: &Range<usize>| {
@@ -350,7 +373,10 @@ fn draw(
             let is_shown = |signal: &Signal| !planned.omits_zero || !is_zero(signal);
             plot_signals(range)
                 .filter(|(_, signal)| is_shown(signal))
-                .map(line)
+                .map(|(wanted, signal)| Line {
+                    value_names: value_names::of(&labels, manifest, wanted),
+                    ..line((wanted, signal))
+                })
                 .collect()
         };
         let left = lines(&planned.signals);
@@ -382,7 +408,12 @@ fn draw(
 }
 
 fn line((wanted, signal): (&RequestedSignal, &Signal)) -> Line {
-    Line { name: wanted.name.clone(), signal: signal.clone(), is_held: wanted.is_held }
+    Line {
+        name: wanted.name.clone(),
+        signal: signal.clone(),
+        is_held: wanted.is_held,
+        ..Line::default()
+    }
 }
 
 /// Returns the chart of `panel` with the background of all plots over time.

@@ -4,10 +4,9 @@ use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
 
 use bytes::Bytes;
 use logtool_core::{
-    Damage, DamageKind, FileSource, Log as _, OpenOptions, Source as _,
-    open_regular_file,
+    Damage, DamageKind, FileSource, Log as _, Source as _, open_regular_file,
 };
-use logtool_ulog::UlogLog;
+use logtool_ulog::{UlogLog, UlogOptions};
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
@@ -39,7 +38,7 @@ const MAX_DECLARATION_BYTES: usize = 64 << 20;
 pub struct GrowingLog {
     name: String,
     file: Arc<File>,
-    options: OpenOptions,
+    options: UlogOptions,
     /// The start of the messages that were not read yet: the last one may be incomplete.
     offset: u64,
     /// The declarations of the log up to there, as the start of a ULog.
@@ -96,13 +95,19 @@ impl GrowingLog {
         let log = UlogLog::open_with_manifest(
             input.source.clone(),
             Arc::new(manifest),
-            session.options,
+            session.ulog_options(),
         );
         let log = log.with_context(|| name.clone())?;
         let declarations = log.continuation();
         let file = Arc::new(open_regular_file(path).with_context(|| name.clone())?);
-        let growing =
-            Self { name, file, options: session.options, offset, declarations, len };
+        let growing = Self {
+            name,
+            file,
+            options: session.ulog_options(),
+            offset,
+            declarations,
+            len,
+        };
         Ok((growing, OpenLog { input, log: Box::new(log) }))
     }
 
@@ -157,7 +162,7 @@ impl GrowingLog {
         let mut bytes = self.declarations.clone();
         bytes.extend_from_slice(&appended);
         let part_bytes = bytes.len() as u64;
-        let log = UlogLog::open(Arc::new(Bytes::from(bytes)), self.options)?;
+        let log = UlogLog::open(Arc::new(Bytes::from(bytes)), self.options.clone())?;
         let end_in_part = incomplete_message_start(&log.manifest().damage, part_bytes)
             .unwrap_or(part_bytes);
         if end_in_part <= offset_in_part {

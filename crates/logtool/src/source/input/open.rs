@@ -200,6 +200,14 @@ fn open_well(
             None => Ok(log),
         };
     }
+    if format == LogFormat::Ulog {
+        let options = session.ulog_options();
+        let mut log = UlogLog::open(Arc::clone(&source), options.clone())?;
+        if let Some(manifest) = utc_start::set(log.manifest(), session) {
+            log = UlogLog::open_with_manifest(source, manifest, options)?;
+        }
+        return Ok(Box::new(log));
+    }
     let open = |format: &dyn Format| -> Result<Box<dyn Log>> {
         let log = format.open(Arc::clone(&source), options)?;
         match utc_start::set(log.manifest(), session) {
@@ -253,6 +261,10 @@ pub(crate) fn open_excerpt(
     match format {
         LogFormat::Rosbag => lidar_packets::open_excerpt(manifest, open_bag),
         LogFormat::Mcap => lidar_packets::open_excerpt(manifest, open),
+        LogFormat::Ulog => {
+            let options = session.ulog_options();
+            Ok(Box::new(UlogLog::open_with_manifest(source, manifest, options)?))
+        }
         _ => open(manifest),
     }
 }
@@ -266,7 +278,7 @@ pub fn open_ulog(
     let input = Input::open(path, session)?;
     let format = format(path, &input, session).map_err(|err| explain(err, &input))?;
     formats::require_ulog(Some(format), ability).with_context(|| input.name.clone())?;
-    let log = UlogLog::open(Arc::clone(&input.source), session.options);
+    let log = UlogLog::open(Arc::clone(&input.source), session.ulog_options());
     let log = log.map_err(|err| explain(err.into(), &input))?;
     Ok((input, log))
 }

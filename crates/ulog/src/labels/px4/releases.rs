@@ -97,16 +97,30 @@ fn releases_with_topics(topics: &[Topic]) -> Vec<Release> {
     }
 }
 
+/// Returns whether `vehicle_imu_status.accel_vibration_metric` of a log is a velocity, as in PX4 before
+/// 1.13, and not an acceleration. The name of another metric changed at the same time.
+pub fn px4_vibration_is_velocity(manifest: &Manifest) -> bool {
+    let mut topics = manifest.topics.iter();
+    topics.any(|topic| {
+        topic.type_name == "vehicle_imu_status"
+            && topic.definition.contains(" gyro_coning_vibration;")
+    }) || possible_releases(manifest).iter().all(|release| *release < FIRST)
+}
+
 /// Returns the releases that have the field `field` of `message`, a PX4 message or one of its topics.
-/// A field of a field, e.g. `esc[0].esc_rpm`, is that of its message. They are empty if no release
-/// since 1.13 has it.
+/// A field of a field, e.g. `esc[0].esc_rpm`, is that of its message. `fd_*` is any field with this start.
+/// They are empty if no release since 1.13 has it.
 pub fn px4_field_releases(message: &str, field: &str) -> Vec<Range<u16>> {
     let (first, rest) = field.split_once('.').unwrap_or((field, ""));
     let name = first.split('[').next().unwrap_or_default();
+    let is_named = |own: &str| match name.strip_suffix('*') {
+        Some(start) => own.starts_with(start),
+        None => own == name,
+    };
     let mut found = Vec::new();
     for own in FIELDS.get(message).into_iter().flatten() {
         match own.nested {
-            _ if own.name != name => {}
+            _ if !is_named(own.name) => {}
             Some(nested) if !rest.is_empty() => {
                 found.extend(px4_field_releases(nested, rest));
             }
@@ -173,6 +187,8 @@ mod tests {
         assert_eq!(since("esc_status", "esc[11].motor_temperature"), Some(0x0112));
         assert_eq!(since("vehicle_status", "nav_state"), Some(0x010d));
         assert_eq!(since("vehicle_gps_position", "latitude_deg"), Some(0x010f));
+        assert_eq!(since("failure_detector_status", "fd_*"), Some(0x010d));
+        assert_eq!(px4_field_releases("vehicle_status", "kitchen*"), []);
         assert_eq!(px4_field_releases("vehicle_status", "kitchen"), []);
         assert_eq!(px4_field_releases("kitchen_status", "nav_state"), []);
     }

@@ -5,7 +5,7 @@ use logtool_core::{
     Timestamp, Value,
 };
 use logtool_rosbag::EncryptionInfo;
-use logtool_ulog::topic_names;
+use logtool_ulog::{EVENT_DEFINITIONS, topic_names};
 
 use crate::{
     formats::LogFormat,
@@ -134,14 +134,26 @@ fn write_chunks(text: &mut TextWriter<'_>, chunks: Option<&Value>) {
     chunks::lines(chunks).iter().for_each(|line| text.add_fact("chunks", line));
 }
 
+/// Returns whether the ULog contains definitions of events.
+fn defines_events(manifest: &Manifest) -> bool {
+    let infos = manifest.file_metadata(MetadataKey::InfoMultiple);
+    matches!(infos, Some(Value::Map(infos)) if infos.contains_key(EVENT_DEFINITIONS))
+}
+
 /// Adds the numbers of messages, parameters and dropouts of a ULog.
 fn write_counts(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let records =
         |name: &str| manifest.topics.iter().find(|topic| topic.name == name)?.records;
     if let Some(strings) = records(topic_names::LOGGED_STRINGS) {
-        let events =
-            records(topic_names::EVENTS).map(|events| count_of(events, "event"));
-        let events = events.map(|events| format!(", {events}")).unwrap_or_default();
+        let events = match records(topic_names::EVENTS) {
+            Some(events) if defines_events(manifest) => {
+                format!(", {}", count_of(events, "event"))
+            }
+            Some(events) => {
+                format!(", {} without definitions", count_of(events, "event"))
+            }
+            None => String::new(),
+        };
         let strings = count_of(strings, "logged string");
         text.add_fact("messages", &format!("{strings}{events}"));
     }

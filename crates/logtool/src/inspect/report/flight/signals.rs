@@ -159,9 +159,6 @@ fn response_curves(responses: &[&StepResponse]) -> CurvePlot {
             curves.push(curve(format!("{}, high input", response.axis), high));
         }
     }
-    for response in responses {
-        curves.push(curve(format!("{}, mean", response.axis), &response.mean));
-    }
     CurvePlot {
         name: "time after the step (s)".to_owned(),
         first: 0.0,

@@ -12,7 +12,8 @@ use crate::inspect::report::plots::transform::Transform;
 
 pub(super) use self::flags::{FLAG_TOPICS, FlagTopic};
 
-/// A line: its name, its topic, the columns that it is computed from, and how.
+/// A line: its name, its topic, the columns that it is computed from, and how. A column with `[*]` makes
+/// a line of each element of a list, whose index replaces the `*` in the name.
 pub(super) type Px4Line =
     (&'static str, &'static str, &'static [&'static str], Transform);
 
@@ -40,6 +41,8 @@ pub(super) struct Px4Plot {
     pub(super) right: Option<(&'static str, (f64, f64), &'static [Px4Line])>,
     /// The coloured ranges of the values.
     pub(super) levels: &'static [ValueLevel],
+    /// The unit in logs of PX4 before 1.13, in which the levels do not hold, if it is another.
+    pub(super) former_unit: Option<&'static str>,
     /// The plot is shown only if the log has one of these topics. Empty if it needs none.
     pub(super) needs: &'static [&'static str],
     /// The plot is shown only if the log does not have this topic, which has the same values more accurately.
@@ -63,6 +66,7 @@ impl Px4Plot {
             limits: None,
             right: None,
             levels: &[],
+            former_unit: None,
             needs: &[],
             superseded_by: None,
             omits_zero: false,
@@ -85,6 +89,10 @@ impl Px4Plot {
 
     const fn with_levels(self, levels: &'static [ValueLevel]) -> Self {
         Self { levels, ..self }
+    }
+
+    const fn with_former_unit(self, unit: &'static str) -> Self {
+        Self { former_unit: Some(unit), ..self }
     }
 
     const fn with_needed_topics(self, needs: &'static [&'static str]) -> Self {
@@ -120,21 +128,27 @@ mod tests {
 
     use super::*;
 
-    /// Returns each field that an analysis or a plot reads, with its topic.
-    fn read_fields() -> Vec<(&'static str, &'static str)> {
+    /// Returns each field that an analysis or a plot reads, with its topic. The flags of a plot are named
+    /// by their start and `*`.
+    fn read_fields() -> Vec<(&'static str, String)> {
         let lines = plots().flat_map(|plot| {
             let right = plot.right.iter().flat_map(|(_, _, lines)| *lines);
             plot.lines.iter().chain(right)
         });
         let lines = lines.flat_map(|(_, topic, fields, _)| {
             let topic = topic.split('.').next().unwrap_or(topic);
-            fields.iter().map(move |field| (topic, *field))
+            fields.iter().map(move |field| (topic, (*field).to_owned()))
         });
         let needed = flight_topics().iter().chain(signal_topics());
         let needed = needed.flat_map(|needed| {
-            needed.fields.iter().map(move |field| (needed.name, *field))
+            let fields = needed.fields.iter();
+            fields.map(move |field| (needed.name, (*field).to_owned()))
         });
-        lines.chain(needed).collect()
+        let flags = FLAG_TOPICS.iter().flat_map(|plot| plot.topics);
+        let flags = flags.flat_map(|(topic, starts)| {
+            starts.iter().map(move |start| (*topic, format!("{start}*")))
+        });
+        lines.chain(needed).chain(flags).collect()
     }
 
     const FORMER_FIELDS: &str = include_str!("px4/former_fields.txt");

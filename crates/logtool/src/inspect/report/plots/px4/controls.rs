@@ -5,47 +5,17 @@ use crate::inspect::report::plots::{
     transform::Transform::{Equals, Negative, Same, Times},
 };
 
-/// The names of the lines of sixteen outputs of the mixer.
+/// The lines of the outputs of the mixer.
 macro_rules! outputs {
     ($topic:literal) => {
-        &[
-            ("output 0", $topic, &["output[0]"], Same),
-            ("output 1", $topic, &["output[1]"], Same),
-            ("output 2", $topic, &["output[2]"], Same),
-            ("output 3", $topic, &["output[3]"], Same),
-            ("output 4", $topic, &["output[4]"], Same),
-            ("output 5", $topic, &["output[5]"], Same),
-            ("output 6", $topic, &["output[6]"], Same),
-            ("output 7", $topic, &["output[7]"], Same),
-            ("output 8", $topic, &["output[8]"], Same),
-            ("output 9", $topic, &["output[9]"], Same),
-            ("output 10", $topic, &["output[10]"], Same),
-            ("output 11", $topic, &["output[11]"], Same),
-            ("output 12", $topic, &["output[12]"], Same),
-            ("output 13", $topic, &["output[13]"], Same),
-            ("output 14", $topic, &["output[14]"], Same),
-            ("output 15", $topic, &["output[15]"], Same),
-        ]
+        &[("output *", $topic, &["output[*]"], Same)]
     };
 }
 
-/// The lines of this field of twelve ESCs; before PX4 1.18, there are eight.
+/// The lines of this field of all ESCs.
 macro_rules! escs {
     ($field:literal) => {
-        &[
-            ("ESC 0", "esc_status", &[concat!("esc[0].", $field)], Same),
-            ("ESC 1", "esc_status", &[concat!("esc[1].", $field)], Same),
-            ("ESC 2", "esc_status", &[concat!("esc[2].", $field)], Same),
-            ("ESC 3", "esc_status", &[concat!("esc[3].", $field)], Same),
-            ("ESC 4", "esc_status", &[concat!("esc[4].", $field)], Same),
-            ("ESC 5", "esc_status", &[concat!("esc[5].", $field)], Same),
-            ("ESC 6", "esc_status", &[concat!("esc[6].", $field)], Same),
-            ("ESC 7", "esc_status", &[concat!("esc[7].", $field)], Same),
-            ("ESC 8", "esc_status", &[concat!("esc[8].", $field)], Same),
-            ("ESC 9", "esc_status", &[concat!("esc[9].", $field)], Same),
-            ("ESC 10", "esc_status", &[concat!("esc[10].", $field)], Same),
-            ("ESC 11", "esc_status", &[concat!("esc[11].", $field)], Same),
-        ]
+        &[("ESC *", "esc_status", &[concat!("esc[*].", $field)], Same)]
     };
 }
 
@@ -147,41 +117,12 @@ pub(super) const PLOTS: &[Px4Plot] = &[
     Px4Plot::new(
         "Motor outputs",
         "",
-        &[
-            ("motor 0", "actuator_motors", &["control[0]"], Same),
-            ("motor 1", "actuator_motors", &["control[1]"], Same),
-            ("motor 2", "actuator_motors", &["control[2]"], Same),
-            ("motor 3", "actuator_motors", &["control[3]"], Same),
-            ("motor 4", "actuator_motors", &["control[4]"], Same),
-            ("motor 5", "actuator_motors", &["control[5]"], Same),
-            ("motor 6", "actuator_motors", &["control[6]"], Same),
-            ("motor 7", "actuator_motors", &["control[7]"], Same),
-            ("motor 8", "actuator_motors", &["control[8]"], Same),
-            ("motor 9", "actuator_motors", &["control[9]"], Same),
-            ("motor 10", "actuator_motors", &["control[10]"], Same),
-            ("motor 11", "actuator_motors", &["control[11]"], Same),
-        ],
+        &[("motor *", "actuator_motors", &["control[*]"], Same)],
     ),
     Px4Plot::new(
         "Servo outputs",
         "",
-        &[
-            ("servo 0", "actuator_servos", &["control[0]"], Same),
-            ("servo 1", "actuator_servos", &["control[1]"], Same),
-            ("servo 2", "actuator_servos", &["control[2]"], Same),
-            ("servo 3", "actuator_servos", &["control[3]"], Same),
-            ("servo 4", "actuator_servos", &["control[4]"], Same),
-            ("servo 5", "actuator_servos", &["control[5]"], Same),
-            ("servo 6", "actuator_servos", &["control[6]"], Same),
-            ("servo 7", "actuator_servos", &["control[7]"], Same),
-            ("servo 8", "actuator_servos", &["control[8]"], Same),
-            ("servo 9", "actuator_servos", &["control[9]"], Same),
-            ("servo 10", "actuator_servos", &["control[10]"], Same),
-            ("servo 11", "actuator_servos", &["control[11]"], Same),
-            ("servo 12", "actuator_servos", &["control[12]"], Same),
-            ("servo 13", "actuator_servos", &["control[13]"], Same),
-            ("servo 14", "actuator_servos", &["control[14]"], Same),
-        ],
+        &[("servo *", "actuator_servos", &["control[*]"], Same)],
     ),
     Px4Plot::new("Actuator outputs (main)", "", outputs!("actuator_outputs"))
         .without_zero_lines(),

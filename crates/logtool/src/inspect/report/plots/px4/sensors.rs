@@ -55,7 +55,8 @@ pub(super) const PLOTS: &[Px4Plot] = &[
             ("accel 3", "vehicle_imu_status.3", VIBRATION, Same),
         ],
     )
-    .with_levels(VIBRATION_LEVELS),
+    .with_levels(VIBRATION_LEVELS)
+    .with_former_unit("m/s"),
     Px4Plot::new(
         "Vibration, by the estimator",
         "m/s",

@@ -1,0 +1,156 @@
+//! The impulse response of a linear system, by least squares.
+
+/// The duration of a response in seconds.
+const RESPONSE_S: f64 = 0.5;
+/// The number of lags before the step. They take up what the smoothing of the signals spreads there.
+const EARLY_LAGS: usize = 2;
+/// The weight of the squared differences of neighbouring values of the impulse response, relative to the
+/// mean square of the input. It decides what the signals do not: an input without fast changes does not
+/// show the response to them.
+const SMOOTHNESS: f64 = 1e-3;
+
+/// The sums of the normal equations `inputs * response = outputs`.
+#[derive(Clone)]
+pub(super) struct NormalEquations {
+    /// The products of all pairs of delayed inputs, row by row. Only the half up to the diagonal is used.
+    products: Vec<f64>,
+    /// The products of the delayed inputs and the output.
+    outputs: Vec<f64>,
+    pub(super) windows: u32,
+}
+
+/// Returns the number of values of a response with this step, the first of which is at the time zero.
+pub(super) fn response_length(step_s: f64) -> usize {
+    (RESPONSE_S / step_s).round() as usize
+}
+
+/// Returns the number of samples before the outputs of a window, and behind them, that its inputs need.
+pub(super) fn margins(length: usize) -> (usize, usize) {
+    (length, EARLY_LAGS)
+}
+
+impl NormalEquations {
+    /// Creates the equations of a response with `length` values, without signals.
+    pub(super) fn new(length: usize) -> Self {
+        let lags = length + EARLY_LAGS;
+        Self { products: vec![0.0; lags * lags], outputs: vec![0.0; lags], windows: 0 }
+    }
+
+    /// Adds a window: `output` has a value for each value of `input` but the [`margins`]. Only the
+    /// deviations from their means are used, so that constant disturbances do not matter.
+    pub(super) fn add(&mut self, input: &[f64], output: &[f64]) {
+        self.windows += 1;
+        let (lags, count) = (self.outputs.len(), output.len());
+        let centred = |values: &[f64]| -> Vec<f64> {
+            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+            values.iter().map(|value| value - mean).collect()
+        };
+        let output = centred(output);
+        let delayed = |lag: usize| input.get(lags - lag..lags - lag + count);
+        let inputs: Vec<Vec<f64>> =
+            (0..lags).map(|lag| centred(delayed(lag).unwrap_or_default())).collect();
+        let product =
+            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let rows = self.products.chunks_exact_mut(lags).zip(&mut self.outputs);
+        for (lag, ((row, sum), own)) in rows.zip(&inputs).enumerate() {
+            *sum += product(own, &output);
+            for (sum, other) in row.iter_mut().zip(&inputs).take(lag + 1) {
+                *sum += product(own, other);
+            }
+        }
+    }
+
+    /// Adds the windows of other equations.
+    pub(super) fn add_all(&mut self, others: &Self) {
+        self.windows += others.windows;
+        let add = |own: &mut [f64], others: &[f64]| {
+            own.iter_mut().zip(others).for_each(|(own, other)| *own += other);
+        };
+        add(&mut self.products, &others.products);
+        add(&mut self.outputs, &others.outputs);
+    }
+
+    /// Returns the response to a step from 0 to 1, the sum of the impulse response. `None` if the input
+    /// never changed.
+    pub(super) fn step_response(&self) -> Option<Vec<f64>> {
+        let impulse = self.impulse_response()?;
+        let mut sum = 0.0;
+        let values = impulse.iter().map(|value| {
+            // Half of an impulse precedes its time.
+            let at_its_time = sum + value / 2.0;
+            sum += value;
+            at_its_time
+        });
+        Some(values.skip(EARLY_LAGS).collect())
+    }
+
+    fn impulse_response(&self) -> Option<Vec<f64>> {
+        let lags = self.outputs.len();
+        let mut matrix = self.products.clone();
+        let trace: f64 = matrix.iter().step_by(lags + 1).sum();
+        let weight = SMOOTHNESS * trace / lags as f64;
+        let mut add = |row: usize, column: usize, value: f64| {
+            if let Some(entry) = matrix.get_mut(row * lags + column) {
+                *entry += value;
+            }
+        };
+        for lag in 1..lags {
+            add(lag - 1, lag - 1, weight);
+            add(lag, lag, weight);
+            add(lag, lag - 1, -weight);
+        }
+        solve(matrix, self.outputs.clone())
+    }
+}
+
+/// Solves `matrix * x = right` for a symmetric positive definite matrix, of which the half up to the
+/// diagonal is given, by Cholesky's method. `None` if the matrix is another.
+fn solve(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+    let count = right.len();
+    // This half becomes the factor, row by row.
+    for row in 0..count {
+        let (above, own) = matrix.split_at_mut(row * count);
+        let own = own.get_mut(..count)?;
+        for column in 0..row {
+            let other = above.get(column * count..(column + 1) * count)?;
+            let sum: f64 = own.iter().zip(other).take(column).map(|(a, b)| a * b).sum();
+            let value = (own.get(column)? - sum) / other.get(column)?;
+            *own.get_mut(column)? = value;
+        }
+        let squares: f64 = own.iter().take(row).map(|value| value * value).sum();
+        let pivot = own.get(row)? - squares;
+        if pivot.is_nan() || pivot <= 0.0 {
+            return None;
+        }
+        *own.get_mut(row)? = pivot.sqrt();
+        let sum: f64 = own.iter().zip(&right).take(row).map(|(a, b)| a * b).sum();
+        *right.get_mut(row)? = (right.get(row)? - sum) / own.get(row)?;
+    }
+    for row in (0..count).rev() {
+        let below = (row + 1..count)
+            .map(|other| Some(matrix.get(other * count + row)? * right.get(other)?));
+        let sum: f64 = below.sum::<Option<f64>>()?;
+        *right.get_mut(row)? =
+            (right.get(row)? - sum) / matrix.get(row * count + row)?;
+    }
+    Some(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equations_are_solved() {
+        // numpy.linalg.solve([[4, 1, 0.5], [1, 3, -1], [0.5, -1, 2]], [1, 2, 3])
+        let matrix = vec![4.0, 1.0, 0.5, 1.0, 3.0, -1.0, 0.5, -1.0, 2.0];
+        let found = solve(matrix, vec![1.0, 2.0, 3.0]).unwrap();
+        let expected = [-0.461_538_46, 1.630_769_23, 2.430_769_23];
+        assert!(
+            found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-8),
+            "{found:?}"
+        );
+        assert_eq!(solve(vec![0.0; 4], vec![1.0, 1.0]), None);
+        assert_eq!(solve(vec![1.0, 2.0, 2.0, 1.0], vec![1.0, 1.0]), None);
+    }
+}
