@@ -264,7 +264,7 @@ fn times_after_2262_are_not_the_end_of_the_log() {
 fn filtered_ulog_has_one_section() {
     let Some(log) = case("ulog/appended_records.ulg") else { return };
     let folder = Folder::new();
-    for command in ["filter", "repair", "merge"] {
+    for command in ["filter", "repair"] {
         let new = format!("{command}.ulg");
         folder.run(&[command, &log, "-o", &new]).assert_status(0, &[]);
         let bytes = fs::read(folder.path().join(&new)).unwrap();
