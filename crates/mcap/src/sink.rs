@@ -267,10 +267,14 @@ impl RecordSink for McapSink<'_> {
         let transcoders =
             self.slices.iter().flat_map(|slice| slice.transcoders.values());
         let late_times: u64 = transcoders.map(Transcoder::times_after_2038).sum();
+        let (times_are, them) = match late_times {
+            1 => ("1 time is".to_owned(), "it as a time"),
+            count => (format!("{count} times are"), "them as times"),
+        };
         let late_times_remark = (late_times > 0).then(|| {
             format!(
-                "{late_times} times are after 2038-01-19, which ROS 2 cannot represent; readers \
-                 take them as times before 1970"
+                "{times_are} after 2038-01-19, which ROS 2 cannot represent; readers take {them} \
+                 before 1970"
             )
         });
         let remarks = self.remarks.iter().cloned().chain(late_times_remark);

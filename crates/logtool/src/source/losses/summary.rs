@@ -151,9 +151,7 @@ impl Findings {
         self.places(is_unsupported)?;
         let records = self.damage_of_kinds(is_unsupported).map(|damage| damage.records);
         let records = count_of(records.fold(0, u64::saturating_add), "record");
-        Some(format!(
-            "{records} in an encoding that is not supported, which are not decoded"
-        ))
+        Some(format!("{records} not decoded, because the encoding is not supported"))
     }
 
     fn doubtful_records(&self) -> Option<String> {
