@@ -267,3 +267,14 @@ fn tone_of_an_uneven_topic_is_at_its_frequency() {
         assert!((peak - 20.0).abs() <= step, "{peak}");
     }
 }
+
+#[test]
+fn states_have_names_on_the_plots_of_reports() {
+    let Some(log) = sample("cases/ulog/px4_1_16_jamming.ulg") else { return };
+    let folder = Folder::new();
+    folder.run(&["report", &log, "-o", "r.html"]).assert_status(0, &[]);
+    let page = folder.read("r.html");
+    let start = page.find("\"title\":\"GPS jamming state\"").unwrap();
+    let plot = page[start..].split("\n{\"kind\"").next().unwrap();
+    assert!(plot.contains("\"2\":\"WARNING\",\"3\":\"CRITICAL\""), "{plot}");
+}

@@ -161,8 +161,10 @@ fn row(repeated: &RepeatedDiagnosis<'_>, clock: &ShownClock) -> TableRow {
 fn plot_titles(kind: DiagnosisKind) -> &'static [&'static str] {
     use DiagnosisKind as Kind;
     match kind {
-        Kind::GpsInterference => &["GPS noise and jamming", "GPS uncertainty"],
-        Kind::GpsLoss => &["GPS uncertainty"],
+        Kind::GpsInterference => {
+            &["GPS noise and jamming", "GPS jamming state", "GPS uncertainty"]
+        }
+        Kind::GpsLoss => &["GPS fix", "GPS uncertainty"],
         Kind::MotorFailure => {
             &["Motor outputs", "Actuator outputs (main)", "Motor speed"]
         }

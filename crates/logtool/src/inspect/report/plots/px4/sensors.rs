@@ -124,6 +124,32 @@ pub(super) const PLOTS: &[Px4Plot] = &[
     )
     .with_limits(0.0, 40.0),
     Px4Plot::new(
+        "GPS fix",
+        "",
+        &[
+            ("fix", "vehicle_gps_position", &["fix_type"], Same),
+            ("fix", "sensor_gps", &["fix_type"], Same),
+        ],
+    ),
+    Px4Plot::new(
+        "GPS jamming state",
+        "",
+        &[
+            ("jamming", "vehicle_gps_position", &["jamming_state"], Same),
+            ("jamming", "sensor_gps", &["jamming_state"], Same),
+        ],
+    )
+    .without_zero_lines(),
+    Px4Plot::new(
+        "GPS spoofing state",
+        "",
+        &[
+            ("spoofing", "vehicle_gps_position", &["spoofing_state"], Same),
+            ("spoofing", "sensor_gps", &["spoofing_state"], Same),
+        ],
+    )
+    .without_zero_lines(),
+    Px4Plot::new(
         "GPS noise and jamming",
         "",
         &[
