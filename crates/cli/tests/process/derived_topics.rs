@@ -151,7 +151,7 @@ fn value_names_are_columns_on_request() {
 }
 
 #[test]
-fn images_of_an_unknown_encoding_are_lost() {
+fn images_of_an_unknown_encoding_are_reported() {
     let folder = rover();
     let args = ["filter", "rover.bag", "-qo", "plain.bag", "--compression", "none"];
     folder.run(&args).assert_success();
@@ -165,7 +165,7 @@ fn images_of_an_unknown_encoding_are_lost() {
     let run = folder.run(&["convert", "odd.bag", "--format", "images", "-o", "out"]);
     run.assert_status(
         3,
-        &["10 records of /camera/image_raw lost", "\"zzz8\" is not supported"],
+        &["10 records not decoded", "\"zzz8\" is not supported", "/camera/image_raw"],
     );
     let strict =
         ["convert", "odd.bag", "--strict", "-q", "--format", "images", "-o", "no"];

@@ -211,6 +211,6 @@ fn log_time_beyond_tables_is_reported_and_copied() {
     let expected = ["2 records with values", "null: its log time is after 2262-04-11"];
     folder.run(&["convert", "a.mcap", "-o", "t"]).assert_status(3, &expected);
     assert_eq!(folder.read("t/a_a_0.csv"), "time,json\n1000000000,{}\n,{}\n,{}\n");
-    folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).assert_status(0, &["3 records"]);
+    folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).assert_status(3, &["3 records"]);
     folder.run(&["convert", "b.mcap", "-o", "u"]).assert_status(3, &expected);
 }
