@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use logtool_core::{Format, MatchConfidence, OpenOptions, conformance};
 use logtool_rosbag::{FORMAT, RosbagLog};
-use logtool_velodyne::lidar::CODES;
+use logtool_velodyne::lidar::{CODES, Probe};
 
 use super::*;
 
