@@ -75,12 +75,21 @@ def column(parts, name):
 
 def colors(parts):
     """Red, green and blue of the points, or None."""
+    for names in (("red", "green", "blue"), ("r", "g", "b")):
+        channels = [column(parts, name) for name in names]
+        if all(channel is not None and channel.dtype == "u1" for channel in channels):
+            return np.stack(channels).astype(np.int64)
     for name in ("rgb", "rgba"):
         values = column(parts, name)
         if values is not None and values.dtype.itemsize == 4:
             bits = values.view("u4")
             return np.stack([bits >> 16 & 255, bits >> 8 & 255, bits & 255]).astype(np.int64)
     return None
+
+
+def is_packed(parts):
+    """Whether the colours are one field, which is the only form that readers of PCD know."""
+    return any(column(parts, name) is not None for name in ("rgb", "rgba"))
 
 
 def times(parts):
@@ -129,8 +138,10 @@ def las(path, parts):
     for name in parts[0][1].dtype.names:
         if name in ("x", "y", "z", "intensity", "rgb") or column(parts, name) is None:
             continue
-        there = name if name in read.point_format.dimension_names else f"{name}_"
-        stored = {"ring": "user_data"} if name == "ring" and column(parts, name).dtype == "u1" else {}
+        if name in ("red", "green", "blue", "r", "g", "b") and colors(parts) is not None:
+            continue
+        there = name[:32] if name[:32] in read.point_format.dimension_names else f"{name}_"
+        stored = {"ring": "point_source_id"} if column(parts, name).dtype in ("u1", "u2") else {}
         yield from same(name, column(parts, name)[kept], read[stored.get(name, there)])
 
 
@@ -162,7 +173,7 @@ def by_open3d(path, parts):
     positions = np.stack([column(parts, name).astype("f8") for name in "xyz"])
     yield from same("positions", positions, np.asarray(read.points).T)
     wanted = colors(parts)
-    if wanted is not None:
+    if wanted is not None and (path.suffix == ".ply" or is_packed(parts)):
         yield from same("colours", wanted, np.round(np.asarray(read.colors).T * 255))
 
 
@@ -202,7 +213,7 @@ def by_pcl(program, path, parts):
         finite = wanted[np.isfinite(wanted)].astype("f8")
         yield from same(f"sum of {name}", [finite.sum()], [total], 1e-6 * np.abs(finite).sum() + 1e-9)
     wanted = colors(parts)
-    if wanted is not None:
+    if wanted is not None and is_packed(parts):
         yield from same("sums of colours", wanted.sum(axis=1), rgb)
 
 
