@@ -5,7 +5,7 @@ use std::path::Path;
 use logtool_ulog::Catalog;
 
 use crate::{
-    error::{Context as _, Result},
+    error::{Context as _, Error, Result},
     source::input::side_file,
 };
 
@@ -20,6 +20,10 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 pub fn read(path: &Path) -> Result<Catalog> {
     let what = "the definitions of events";
     let bytes = side_file::read(path, what, MAX_FILE_BYTES)?;
-    let catalog = Catalog::from_file(&bytes);
-    catalog.with_context(|| format!("{what} in {}", path.display()))
+    let context = || format!("{what} in {}", path.display());
+    let catalog = Catalog::from_file(&bytes).with_context(context)?;
+    if catalog.is_empty() {
+        return Err(Error::other("the file defines no events").context(context()));
+    }
+    Ok(catalog)
 }
