@@ -181,8 +181,14 @@ fn damaged(sender: Sender, packets: u64, senders: &[(Sender, u64)]) -> Option<Se
     if packets != 1 {
         return None;
     }
-    let candidates = senders.iter().filter(|(_, packets)| *packets >= MIN_PACKETS);
-    candidates.map(|(other, _)| *other).find_map(|other| {
+    let evident = senders.iter().filter(|(_, packets)| *packets >= MIN_PACKETS);
+    let evident: Vec<Sender> = evident.map(|(other, _)| *other).collect();
+    // The addresses of a lidar with other packets are sound.
+    let is_known = evident.iter().any(|other| other.device == sender.device);
+    let candidates = evident.into_iter();
+    let mut candidates =
+        candidates.filter(|other| !is_known || other.device == sender.device);
+    candidates.find_map(|other| {
         let has_same_type = sender.is_position == other.is_position;
         let ports = if has_same_type { [sender.port, other.port] } else { [0; 2] };
         let is_damaged = sender.device != other.device || ports[0] != ports[1];
@@ -276,6 +282,18 @@ mod tests {
             |mac| Sender { is_position: true, ..sender(Some(mac), ADDRESS, 8308) };
         assert_eq!(replaced(position(3), 1), position(1));
         assert_eq!(replaced(position(2), 1), position(2));
+    }
+
+    #[test]
+    fn single_packet_of_a_lidar_with_other_packets_is_its_own() {
+        let data = |last| sender(Some(1), [192, 168, 1, last], 2368);
+        let position = |last| Sender { is_position: true, port: 8308, ..data(last) };
+        let senders =
+            [(data(200), 9), (data(201), 9), (position(200), 1), (position(201), 1)];
+        let corrections = Corrections::new(&senders, &WrongHeaders::default());
+        for (sender, _) in senders {
+            assert_eq!(corrections.sender(sender), sender);
+        }
     }
 
     #[test]
