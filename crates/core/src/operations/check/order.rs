@@ -57,7 +57,9 @@ impl TimeOrder {
             is_backward = steps.add(record);
         }
         // A step back within a topic is reported for that topic only.
-        if !is_backward {
+        if is_backward {
+            self.all_topics.previous = record.time;
+        } else {
             self.all_topics.add(record);
         }
     }
