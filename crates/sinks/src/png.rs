@@ -2,7 +2,9 @@
 
 use std::io::Cursor;
 
-use ::png::{BitDepth, ColorType, Compression, Decoder, Encoder, Limits};
+use ::png::{
+    BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder, Limits,
+};
 use logtool_core::{Error, ErrorKind, Result};
 
 /// An image to encode. Its rows are stored from top to bottom without padding.
@@ -73,23 +75,27 @@ pub struct WideGray {
 /// # Errors
 /// `Malformed` if the file is damaged, or has other samples; `Limit` if it has more bytes.
 pub fn decode_wide_gray(file: &[u8], max_bytes: usize) -> Result<WideGray> {
-    let malformed = |err| {
-        Error::new(ErrorKind::Malformed, "the PNG cannot be decoded").with_source(err)
+    let too_long = || {
+        let max_mebibytes = max_bytes >> 20;
+        Error::new(ErrorKind::Limit, format!("the PNG has over {max_mebibytes} MiB"))
+    };
+    let failed = |err| match err {
+        DecodingError::LimitsExceeded => too_long(),
+        err => {
+            let message = "the PNG cannot be decoded";
+            Error::new(ErrorKind::Malformed, message).with_source(err)
+        }
     };
     let limits = Limits { bytes: max_bytes };
     let decoder = Decoder::new_with_limits(Cursor::new(file), limits);
-    let mut reader = decoder.read_info().map_err(malformed)?;
+    let mut reader = decoder.read_info().map_err(failed)?;
     if reader.output_color_type() != (ColorType::Grayscale, BitDepth::Sixteen) {
         let message = "the PNG has other samples than brightness of 16 bits";
         return Err(Error::new(ErrorKind::Malformed, message));
     }
     let len = reader.output_buffer_size().filter(|len| *len <= max_bytes);
-    let too_long = || {
-        let max_mebibytes = max_bytes >> 20;
-        Error::new(ErrorKind::Limit, format!("the PNG has over {max_mebibytes} MiB"))
-    };
     let mut bytes = vec![0; len.ok_or_else(too_long)?];
-    let frame = reader.next_frame(&mut bytes).map_err(malformed)?;
+    let frame = reader.next_frame(&mut bytes).map_err(failed)?;
     let (pairs, _) = bytes.as_chunks::<2>();
     Ok(WideGray {
         width: frame.width,
