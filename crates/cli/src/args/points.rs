@@ -19,8 +19,7 @@ pub(crate) struct PointArgs {
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Points")]
     #[arg(hide_short_help = true)]
     pub(crate) encoding: Option<PointEncoding>,
-    /// Intensity that is stored as the greatest one in LAS, LAZ and KITTI files [default: 1, 255,
-    /// 65535 or the greatest, as the values of the topic are]
+    /// Greatest intensity in LAS, LAZ and KITTI files [default: by the values]
     #[arg(long, value_name = "NUMBER", help_heading = "Points")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(hide_short_help = true)]
