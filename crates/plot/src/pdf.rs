@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn texts_can_be_read_from_the_codes_and_their_characters() {
         let svg = r##"<svg width="200" height="100" xmlns="http://www.w3.org/2000/svg">
-<text x="10" y="50" font-size="20">a °ü</text></svg>"##;
+<text x="10" y="50" font-size="20" font-family="sans-serif">a °ü</text></svg>"##;
         let rendered = pdf(svg, &BTreeMap::new()).unwrap();
         let content = content(&rendered.pdf);
         // The characters have the codes 1 to 4, at the baseline of the text.

@@ -169,7 +169,6 @@ fn sound_flights_have_no_diagnoses() {
         "px4ulogrs_esc_status_log",
         "px4ulogrs_quadrotor_local",
         "pyulog_sample",
-        "pyulog_sample_log_small",
         "pyulog_sample_logging_tagged_and_default_params",
         "pyulog_sample_px4_events",
     ] {
@@ -192,6 +191,9 @@ fn incidents_are_diagnosed() {
     );
     let faults = kinds("ulog/pyulog_sample_appended_multiple.ulg");
     assert_eq!(faults.unwrap(), ["hard_fault"]);
+    // `logger_status.message_gaps` counts from 23 to 2936.
+    let gaps = kinds("ulog/pyulog_sample_log_small.ulg");
+    assert_eq!(gaps.unwrap(), ["logging_dropouts"]);
     let compass = kinds("ulog/ulogrs_sample-small.ulg");
     // The metric of both accelerometers reaches 10.0 m/s², above one standard gravity.
     assert_eq!(compass.unwrap(), ["battery_sag", "compass_interference", "vibration"]);

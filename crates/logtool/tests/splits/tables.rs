@@ -152,12 +152,12 @@ fn bag_of_two_lidars() -> Vec<u8> {
         message.extend((frame_id.len() as u32).to_le_bytes());
         message.extend(frame_id.as_bytes());
         message.extend(2_u32.to_le_bytes());
-        for packet in 0..2_u16 {
+        for packet in 0..2_u32 {
             message.extend(&stamp);
             for block in 0..12 {
-                let azimuth = (index as u16 * 24 + packet * 12 + block) * 200 % 36_000;
+                let azimuth = (index * 24 + packet * 12 + block) * 200 % 36_000;
                 message.extend([0xff, 0xee]);
-                message.extend(azimuth.to_le_bytes());
+                message.extend((azimuth as u16).to_le_bytes());
                 message.extend([0xe8, 3, 9].repeat(32)); // 2 m, intensity 9
             }
             message.extend((index * 20_000).to_le_bytes());

@@ -214,7 +214,6 @@ fn invalid_cloud_is_damage() {
         Cloud2 { size: (u32::MAX, u32::MAX), ..valid },
         Cloud2 { steps: (0, 14), ..valid },
         Cloud2 { steps: (u32::MAX, 14), ..valid },
-        Cloud2 { size: (2, 1), steps: (7, 6), ..valid },
         Cloud2 { fields: &[("x", 4, 7, 1)], ..valid },
         Cloud2 { fields: &[("x", u32::MAX, 7, 1)], ..valid },
         Cloud2 { fields: &[("x", 0, 7, u32::MAX)], ..valid },
@@ -266,7 +265,6 @@ fn existing_points_of_an_incomplete_cloud_are_read() {
         (Cloud2 { size: (1, 3), ..complete }, 2),
         (Cloud2 { steps: (8, 14), ..complete }, 1),
         (Cloud2 { data: &data[..13], ..complete }, 1),
-        (Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..complete }, 1),
     ];
     for (incomplete, count) in incomplete_clouds {
         let incomplete = incomplete.bytes();
@@ -287,6 +285,18 @@ fn existing_points_of_an_incomplete_cloud_are_read() {
     let expected =
         ["0 0 0 10", "1 0 1 11", "2 1 0 20"].map(|s| format!("1500000000 {s}"));
     assert_eq!((rows(&batch), damaged_records), (expected.into(), 1));
+}
+
+#[test]
+fn points_of_a_cloud_with_a_wrong_row_step_are_read() {
+    let data = two_points();
+    let complete = cloud_of_two(&data);
+    for row_step in [0, 6, 13, u32::MAX] {
+        let wrong = Cloud2 { size: (2, 1), steps: (7, row_step), ..complete };
+        let (batch, damaged_records) =
+            table(PointSource::Cloud2, &[&complete.bytes(), &wrong.bytes()]);
+        assert_eq!((batch.num_rows(), damaged_records), (4, 0), "{row_step}");
+    }
 }
 
 #[test]
