@@ -127,11 +127,11 @@ fn drops_to_zero(
 
 /// Returns the time until which an output that is 0 in `row` stays so while armed.
 fn zero_until(outputs: &Series, column: &[f32], row: usize, phases: &Phases) -> i64 {
-    let later = outputs.times.iter().zip(column).skip(row);
+    let mut later = outputs.times.iter().zip(column).skip(row);
     let is_zero =
         |(time, value): &(&i64, &f32)| **value == 0.0 && phases.is_armed(**time);
     let last = later.clone().take_while(is_zero).last();
-    let next = later.skip_while(is_zero).next();
+    let next = later.find(|output| !is_zero(output));
     next.or(last).map_or(i64::MIN, |(time, _)| *time)
 }
 
