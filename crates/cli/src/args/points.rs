@@ -11,15 +11,15 @@ use crate::args::completion;
 /// The options of files of points.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PointArgs {
-    /// One file of points per scan or per log [default: log for las and laz, else scan]
+    /// One file per scan or log [default: by format]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Points")]
     #[arg(hide_short_help = true, hide_possible_values = true)]
     pub(crate) per: Option<PerChoice>,
-    /// Encoding of PCD and PLY files [default: binary]
+    /// Encoding of PCD and PLY files: binary, ascii or compressed [default: binary]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Points")]
-    #[arg(hide_short_help = true)]
+    #[arg(hide_short_help = true, hide_possible_values = true)]
     pub(crate) encoding: Option<PointEncoding>,
-    /// Greatest intensity in LAS, LAZ and KITTI files [default: by the values]
+    /// Greatest intensity in LAS, LAZ and KITTI files
     #[arg(long, value_name = "NUMBER", help_heading = "Points")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(hide_short_help = true)]

@@ -17,7 +17,7 @@ use crate::{
         job::{ExportJob, ExportSummary},
         table_sink, tables,
     },
-    source::selection,
+    source::{lidar, selection},
     text::units::{Count, count_of},
     time::clock::ShownClock,
 };
@@ -55,6 +55,9 @@ pub(super) fn write(
         return Err(error.with_remedy(Remedy::SetLidarModelOrWriteTables));
     }
     tables::check_file(job, manifest, &topics)?;
+    if request.lidar.calibration.is_some() {
+        lidar::check_selected(manifest, &topics)?;
+    }
     let clock = ShownClock::new(manifest, request.clock())?;
     let (format, per) = format_and_content(job, format);
     let (log_time, range) = (manifest.time, clock.range(request.start, request.end)?);
