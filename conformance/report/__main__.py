@@ -153,11 +153,15 @@ ZOOMS = (1.0, 0.5, 0.09, 0.013, 0.0007)
 
 
 def seconds_of(label):
-    """Returns the number in the label of an axis; for times of day, seconds since midnight."""
-    if ":" not in label:
-        return float(label)
-    hours, minutes, seconds = label.split(":")
-    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    """Returns the number in the label of an axis; for times of day, seconds since midnight; for the
+    name of a state, None."""
+    try:
+        if ":" not in label:
+            return float(label)
+        hours, minutes, seconds = label.split(":")
+        return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    except ValueError:
+        return None
 
 
 def wrong_labels(page):
@@ -174,6 +178,10 @@ def wrong_labels(page):
                     told.append(f"{label} at {mark}")
                 continue
             value = seconds_of(label)
+            if value is None:
+                if mark != int(mark):
+                    told.append(f"{label} at {mark}")
+                continue
             value_of_mark = mark % 86400 if ":" in label else mark
             step = abs(marks[1] - marks[0]) if len(marks) > 1 else 1.0
             if abs(value - value_of_mark) > 1e-6 * step + 1e-9 * abs(mark):

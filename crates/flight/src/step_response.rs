@@ -22,8 +22,8 @@ use crate::{
 const MIN_RATE: f64 = 20.0;
 const MIN_ANGLE: f64 = 5.0;
 const HIGH_INPUT: f64 = 500.0;
-/// The minimum number of windows of a response (PID-Analyzer).
-const MIN_WINDOWS: u32 = 10;
+/// The minimum number of windows of a response: those of the ten that PID-Analyzer requires overlap.
+const MIN_WINDOWS: u32 = 5;
 /// The duration of a window in seconds, and the maximum number of windows of a flight.
 const WINDOW_S: f64 = 1.0;
 const MAX_WINDOWS: f64 = 5_000.0;
@@ -65,7 +65,7 @@ pub struct StepResponse {
     /// The standard deviation of the responses of five parts of the windows.
     pub deviation: Vec<f64>,
     /// The response to inputs of more than 500 degrees (or degrees per second); `None` with fewer than
-    /// ten such windows.
+    /// five such windows.
     pub response_to_high_input: Option<Vec<f64>>,
     /// The metrics of the response.
     pub metrics: ResponseMetrics,
@@ -187,7 +187,7 @@ fn samples(series: &Series, values: impl Iterator<Item = f64>) -> Vec<(i64, f64)
 /// Both signals consist of times in nanoseconds and values, and are sorted by time. A window is
 /// ignored if the setpoint stays below `min_input`, or if
 /// `is_used` returns false for the first and the last time of the window. The controller and the
-/// axis of the result are empty. Returns `None` if fewer than ten windows remain.
+/// axis of the result are empty. Returns `None` if fewer than five windows remain.
 pub fn step_response(
     setpoint: &[(i64, f64)],
     measured: &[(i64, f64)],
