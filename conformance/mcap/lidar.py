@@ -42,7 +42,7 @@ def read(path):
         reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory(), ProtobufFactory()])
         for _, channel, message, decoded in reader.iter_decoded_messages():
             topics.setdefault(channel.topic, []).append((message.log_time, decoded))
-        words = {one.name: one.metadata for one in reader.iter_metadata()}
+        words = {one.name.rpartition(".")[0] or one.name: one.metadata for one in reader.iter_metadata()}
     shift = words["logtool"].get("clock_offset_nanoseconds")
     return topics, None if shift is None else int(shift)
 

@@ -55,10 +55,20 @@ def plain(value, store=None):
     return {name: plain(one, store) for name, one in fields.items()}
 
 
+def named_as(wanted, got):
+    """The fields of `wanted` with the names of `got`, which may be those of ROS 2: `timeStamp` is
+    `time_stamp` there (ros2_names.py compares the names)."""
+    squeezed = {name.replace("_", "").lower(): name for name in got}
+    return {
+        name if name in got else RENAMED.get(name, squeezed.get(name.replace("_", "").lower(), name)): one
+        for name, one in wanted.items()
+    }
+
+
 def like(wanted, got):
     """Whether two plain values are the same; names of fields may be those of ROS 2."""
     if isinstance(wanted, dict) and isinstance(got, dict):
-        names = {name if name in got else RENAMED.get(name, name): one for name, one in wanted.items()}
+        names = named_as(wanted, got)
         return names.keys() == got.keys() and all(like(one, got[name]) for name, one in names.items())
     if isinstance(wanted, list) and isinstance(got, list):
         return len(wanted) == len(got) and (wanted == got or all(map(like, wanted, got)))
@@ -184,7 +194,7 @@ def without_seq(value):
 
 def same(a, b):
     if isinstance(a, dict) and isinstance(b, dict):
-        names = {name if name in b else RENAMED.get(name, name): one for name, one in a.items()}
+        names = named_as(a, b)
         return names.keys() == b.keys() and all(same(one, b[name]) for name, one in names.items())
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same, a, b))

@@ -52,7 +52,7 @@ def read(path):
             times, values = topics.setdefault(channel.topic, ([], {}))
             times.append(message.log_time)
             flat(decoded, "", values)
-        words = {one.name: one.metadata for one in reader.iter_metadata()}
+        words = {one.name.rpartition(".")[0] or one.name: one.metadata for one in reader.iter_metadata()}
         statistics = reader.get_summary().statistics
     return topics, said, words, statistics
 
