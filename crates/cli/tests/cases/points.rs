@@ -115,7 +115,7 @@ fn las(log: &str, more: &[&str]) -> (BTreeMap<String, Las>, String) {
     (files, run.stderr)
 }
 
-/// The only file of a log as LAS, and what is said.
+/// The only file of a log as LAS, and the messages.
 fn only_las(log: &str, more: &[&str]) -> (Las, String) {
     let (files, stderr) = las(log, more);
     assert_eq!(files.len(), 1);

@@ -109,7 +109,7 @@ fn cut_packets_are_counted_and_their_model_is_unknown() {
 
 #[test]
 fn first_fragment_that_is_cut_keeps_its_complete_blocks() {
-    // Each data packet as a first fragment of 800 bytes, of which 700 were captured.
+    // Each data packet as a first fragment of 800 bytes. Only 700 were captured.
     let original = fs::read(testdata("puck.pcap")).unwrap();
     let mut capture = original[..24].to_vec();
     for (_, range) in

@@ -121,7 +121,7 @@ fn survey(
     Ok(survey)
 }
 
-/// Describes what the files do not have as the tables do.
+/// Describes the values that the files lack or store differently from the tables.
 fn remarks(losses: &PointLosses) -> Vec<String> {
     let counts = [
         (
