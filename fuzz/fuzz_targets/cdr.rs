@@ -54,7 +54,6 @@ fuzz_target!(|input: Input| {
     }
     let Ok(definition) = Definition::parse(name, text) else { return };
     let Ok(layout) = definition.layout() else { return };
-    definition.names_invalid_in_ros2();
     let in_ros2 = definition.ros2_text().expect("all types exist");
     let Ok(transcoder) = Transcoder::for_ros1_layout(&layout) else { return };
     let of_ros2 = Definition::parse_ros2(&definition.ros2_name(), &in_ros2);
