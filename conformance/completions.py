@@ -20,7 +20,7 @@ from pathlib import Path
 from tally import Tally
 from ulog_maker import MAGIC, message
 
-#: How each shell is started without the user's files, and what it needs before completions work.
+#: The command that starts each shell without the user's files, and the setup that completions need.
 SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(logtool completions bash)"),
     "zsh": (["zsh", "-f", "-i"], "autoload -Uz compinit; compinit -u -D; source <(logtool completions zsh)"),

@@ -32,7 +32,7 @@ pub struct FlightAnalysis {
     pub statistics: FlightStatistics,
     /// Everything that may have gone wrong, sorted by start time.
     pub diagnoses: Vec<Diagnosis>,
-    /// What the log allows to say of each kind of diagnosis, in the order of [`DiagnosisKind::ALL`].
+    /// The result for each kind of diagnosis, in the order of [`DiagnosisKind::ALL`].
     pub examinations: Vec<Examination>,
     /// How regularly important topics were logged.
     pub sampling: Vec<SamplingRegularity>,

@@ -101,8 +101,8 @@ impl FlightData {
         (0..u32::BITS).filter(|bit| (flags >> bit) & 1 == 1).map(name).collect()
     }
 
-    /// Returns the vibration of the accelerometer of `imu` in m/s², one value for each row. Nothing is
-    /// known of it if the log has it as a velocity.
+    /// Returns the vibration of the accelerometer of `imu` in m/s², one value for each row, or
+    /// `None` if the log has it as a velocity.
     pub(crate) fn vibration<'s>(&self, imu: &'s Series) -> Option<&'s [f32]> {
         imu.column(VIBRATION).filter(|_| !self.vibration_is_velocity)
     }

@@ -17,9 +17,9 @@ use crate::{
 pub enum Outcome {
     /// There are diagnoses of the kind.
     Found,
-    /// The log has what the kind needs, and there is none.
+    /// The log has the fields that the kind needs, and there are no diagnoses of the kind.
     NotFound,
-    /// The log does not have what the kind needs, so that nothing is known.
+    /// The log does not have the fields that the kind needs, so that the result is unknown.
     NotExamined {
         /// The missing topics and fields. Of alternatives, the usual one is named.
         missing: Vec<String>,
@@ -52,7 +52,7 @@ pub struct UnexaminedPart {
     pub missing: String,
 }
 
-/// Fields as `topic.field`, of which the log must have at least one. The first is the usual one.
+/// Fields as `topic.field`. The log must have at least one of them. The first is the usual one.
 type Alternatives = &'static [&'static str];
 
 const ARMED: Alternatives = &["vehicle_status.arming_state"];

@@ -26,8 +26,8 @@ pub struct NeededTopic {
     /// The name of the topic.
     pub name: &'static str,
     /// The fields. A log may contain only some of them, because the names differ between releases
-    /// of PX4. `[*]` is each element of a list, of which there are at most [`MAX_ELEMENTS`]: the
-    /// definitions in the log state how many.
+    /// of PX4. `[*]` is each element of a list with at most [`MAX_ELEMENTS`] elements: the
+    /// definitions in the log contain their number.
     pub fields: &'static [&'static str],
     /// Whether all instances are read, or only the first.
     pub all_instances: bool,

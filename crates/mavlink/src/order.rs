@@ -127,7 +127,7 @@ impl PacketOrder {
         counts
     }
 
-    /// Returns whether another stream has begun, of which no packet is returned.
+    /// Returns whether another stream has begun. Its packets are not returned.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
@@ -221,7 +221,7 @@ impl PacketOrder {
             .sum()
     }
 
-    /// Returns the number of a packet, of which it has only the lower 16 bits.
+    /// Returns the number of a packet. `sequence` has its lower 16 bits.
     fn number(&self, sequence: u16) -> i64 {
         let ahead = self.next + (i64::from(sequence) - self.next).rem_euclid(RANGE);
         let behind = ahead - RANGE;
@@ -249,7 +249,7 @@ impl PacketOrder {
         self.is_over = self.foreign_run >= LONG_RUN;
     }
 
-    /// Keeps a packet that does not continue the stream, until it is known what it is.
+    /// Keeps a packet that does not continue the stream, until later packets show the reason.
     fn set_aside(&mut self, aside: AsidePacket) {
         if let Some(same) = self.aside.iter().find(|known| known.number == aside.number)
         {

@@ -29,7 +29,7 @@ const HEARTBEAT_MICROS: u64 = 1_000_000;
 /// The time after which an unacknowledged command is repeated, in microseconds.
 const COMMAND_MICROS: u64 = 500_000;
 
-/// The maximum number of other senders that are told apart.
+/// The maximum number of other senders that are distinguished.
 const MAX_OTHERS: usize = 1000;
 
 /// A vehicle and the state of its log stream.

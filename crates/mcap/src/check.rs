@@ -25,7 +25,7 @@ pub(crate) use self::{
 pub(crate) struct CheckInput {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) options: OpenOptions,
-    /// What the chunks may decompress to.
+    /// The limits of the decompressed chunks.
     pub(crate) limits: ChunkLimits,
     /// The damaged ranges outside chunks, in the order of the file.
     pub(crate) damaged_ranges: Arc<[Damage]>,

@@ -33,7 +33,7 @@ pub struct McapLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
     options: OpenOptions,
-    /// What the chunks may decompress to.
+    /// The limits of the decompressed chunks.
     limits: ChunkLimits,
     channels: Arc<Channels>,
     /// The damaged ranges between records outside chunks.

@@ -328,8 +328,11 @@ impl IndexPass {
                 }
                 Some(len)
             }
-            Err(DataError::TypeMismatch(topic)) => {
-                self.report_undecodable(offset, bytes, len, Some(topic))
+            Err(DataError::WrongLength { topic, time }) => {
+                self.report_undecodable(offset, bytes, len, Some(topic))?;
+                self.statistics.wrong_length(topic, time, record.len());
+                self.data_start.get_or_insert(offset);
+                Some(len)
             }
             Err(DataError::UnknownId | DataError::OmittedTopic) => {
                 let range = offset..offset + len as u64;

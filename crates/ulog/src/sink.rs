@@ -10,7 +10,7 @@ mod types;
 use std::io::Write;
 
 use logtool_core::{
-    Error, ErrorKind, LogSlice, Output, Record, RecordSink, Result, Source,
+    Damage, Error, ErrorKind, LogSlice, Output, Record, RecordSink, Result, Source,
     WriteOptions,
 };
 
@@ -30,9 +30,11 @@ pub(crate) struct UlogSink<W> {
     /// The topics, indexed by message id.
     handles: Vec<TopicHandle>,
     /// Whether the new log has all contents of a single log, with the same names. A log with
-    /// appended sections is written as one section, because some readers lose what is appended.
+    /// appended sections is written as one section, because some readers lose appended records.
     is_whole: bool,
     remarks: Vec<String>,
+    /// For each selection, the records of a wrong length.
+    dropped: Vec<Vec<Damage>>,
 }
 
 impl<W: Write + Send> UlogSink<W> {
@@ -76,7 +78,8 @@ impl<W: Write + Send> UlogSink<W> {
         let is_whole = matches!(slices, [slice] if !has_appended_sections(slice)?)
             && options.rename.is_empty()
             && !adds_information;
-        Ok(Self { writer, declarations, targets, handles, is_whole, remarks })
+        let dropped = vec![Vec::new(); slices.len()];
+        Ok(Self { writer, declarations, targets, handles, is_whole, remarks, dropped })
     }
 }
 
@@ -94,7 +97,14 @@ impl<W: Output> RecordSink for UlogSink<W> {
         let targets = self.targets.get(log_index);
         let targets = targets.and_then(|topics| topics.get(record.topic.index()));
         match targets {
-            Some(RecordTarget::Data(id)) => {
+            Some(RecordTarget::Data { id, min_len, max_len }) => {
+                let len = u32::try_from(record.payload.len()).unwrap_or(u32::MAX);
+                if !(*min_len..=*max_len).contains(&len) {
+                    if let Some(dropped) = self.dropped.get_mut(log_index) {
+                        record.undecodable_damage().add_to(dropped);
+                    }
+                    return Ok(());
+                }
                 let Some(topic) = self.handles.get(usize::from(*id)) else {
                     return Err(unselected_error(log_index, &record));
                 };
@@ -122,6 +132,10 @@ impl<W: Output> RecordSink for UlogSink<W> {
 
     fn remarks(&self) -> Vec<String> {
         self.remarks.clone()
+    }
+
+    fn dropped_records(&self, slice_index: usize) -> &[Damage] {
+        self.dropped.get(slice_index).map_or(&[], Vec::as_slice)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

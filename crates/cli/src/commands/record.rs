@@ -118,7 +118,7 @@ fn print(source: &str, report: &RecordReport) {
     }
 }
 
-/// Prints what was lost, if anything was.
+/// Prints the losses, if there are any.
 fn print_losses(report: &RecordReport) {
     let stream = &report.stream;
     let counts = [

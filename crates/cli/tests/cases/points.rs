@@ -98,7 +98,7 @@ impl Las {
 }
 
 /// Converts a log to LAS, and returns the file of each topic by its name without `_points`, and
-/// what is said.
+/// the standard error.
 fn las(log: &str, more: &[&str]) -> (BTreeMap<String, Las>, String) {
     let folder = Folder::new();
     let args = ["convert", log, "-o", "o", "--format", "las"];
@@ -131,7 +131,7 @@ fn float_intensities_of_a_byte_are_scaled_like_bytes() {
     let expected = [0, 257, 514, 9_252, 25_700, 46_774, 65_278, 65_535];
     assert_eq!(las.intensities(), expected);
     assert!(stderr.contains("the intensity 255 of "), "{stderr}");
-    // What the source has stays in the extra bytes.
+    // The extra bytes have the values of the source.
     let source = expected.map(|value| f64::from(value) / 257.0);
     assert_eq!(las.extra("intensity_"), source);
     let (las, _) = only_las(&bag, &["--intensity-max", "65535"]);

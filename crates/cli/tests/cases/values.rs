@@ -300,8 +300,8 @@ fn filtered_ulog_has_one_section() {
         let new = format!("{command}.ulg");
         folder.run(&[command, &log, "-o", &new]).assert_status(0, &[]);
         let bytes = fs::read(folder.path().join(&new)).unwrap();
-        // The flag bits follow the header: 8 compatible, 8 incompatible, of which the first
-        // means that data are appended, and 3 offsets (ULog specification).
+        // The flag bits follow the header: 8 compatible and 8 incompatible ones, and then
+        // 3 offsets. The first incompatible flag means appended data (ULog specification).
         assert_eq!(bytes[18], b'B');
         assert_eq!((bytes[27], &bytes[35..59]), (0, &[0; 24][..]), "{command}");
         let records =

@@ -29,7 +29,7 @@ fn log(sender: Sender, rows: &[Vec<u8>]) -> Vec<Vec<u8>> {
     stream(sender, &start(1_000_000), rows)
 }
 
-/// The ULog that is made of `packets`; the program ends with `status` and says `words`.
+/// Records `packets` as a ULog. The program ends with `status`, and its messages contain `words`.
 #[track_caller]
 fn recorded(
     packets: &[Vec<u8>],

@@ -27,8 +27,8 @@ const LOST: [&str; 7] = [
     "missing_conn.bag",
 ];
 
-/// Bags of which records are kept that do not fit their definitions: an array is longer than the
-/// message, or all bytes are more than the definition has.
+/// Bags with records that do not fit their definitions and are kept: an array is longer than the
+/// message, or the message has more bytes than the definition.
 const KEPT: [&str; 3] =
     ["def_array_huge_len.bag", "def_empty.bag", "short_payload.bag"];
 
@@ -185,7 +185,7 @@ fn repair_and_check_agree_on_damaged_packets() {
         let strict = ["repair", name, "-o", "strict", "--strict"];
         folder.run(&strict).assert_status(1, &["1 record of points cannot be decoded"]);
         folder.run(&["cat", name, "-t", "points", "-q"]).assert_status(3, &[]);
-        // The description says that payloads were not decoded.
+        // The description reports that payloads were not decoded.
         let info = folder.run(&["info", name]).assert_status(0, &[]);
         assert!(info.stdout.contains("payloads were not decoded"), "{info:?}");
         let info = &folder.run(&["info", "--json", name]).json_lines()[0];

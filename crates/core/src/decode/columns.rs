@@ -26,7 +26,10 @@ mod strings;
 mod value_names;
 mod variable_size_columns;
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::{Range, RangeInclusive},
+    sync::Arc,
+};
 
 use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
@@ -77,9 +80,9 @@ pub struct LayoutDecoder {
 /// The payloads that are not yet decoded.
 #[derive(Debug)]
 enum PendingPayloads {
-    /// Payloads of fixed size, which must have at least `min_len` bytes. Bytes after the
-    /// first `max_len` are trailing bytes.
-    Fixed { rows: PayloadRows, min_len: usize, max_len: usize },
+    /// Payloads of fixed size with a length in this range. A longer payload is a row with extra
+    /// bytes if `keeps_longer`.
+    Fixed { rows: PayloadRows, lengths: RangeInclusive<usize>, keeps_longer: bool },
     /// Payloads of variable size.
     Variable(ParsedPayloads),
 }
@@ -103,34 +106,29 @@ impl LayoutDecoder {
     pub fn new(layout: &Layout, columns: &Columns) -> Result<Self> {
         let mut leaves = Vec::new();
         let (plan, program) = ColumnPlan::compile(layout, columns, &mut leaves)?;
-        let payloads =
-            match (layout.is_fixed(), layout.record_properties.trailing_bytes) {
-                (true, TrailingBytes::Any) => {
-                    let min_len = layout.size_without_padding() as usize;
-                    PendingPayloads::Fixed {
-                        rows: PayloadRows::new(min_len),
-                        min_len,
-                        max_len: usize::MAX,
-                    }
-                }
-                (true, TrailingBytes::Nothing) => {
-                    let len = layout.size as usize;
-                    PendingPayloads::Fixed {
-                        rows: PayloadRows::new(len),
-                        min_len: len,
-                        max_len: len,
-                    }
-                }
-                (false, _) => {
-                    let (bytes, tables) = (Vec::new(), Tables::for_program(&program));
-                    PendingPayloads::Variable(ParsedPayloads {
-                        program,
-                        bytes,
-                        tables,
-                        max_column_bytes: 0,
-                    })
-                }
+        let payloads = if layout.is_fixed() {
+            let (size, min_len) =
+                (layout.size as usize, layout.size_without_padding() as usize);
+            let trailing_bytes = layout.record_properties.trailing_bytes;
+            let lengths = match trailing_bytes {
+                TrailingBytes::Any => min_len..=usize::MAX,
+                TrailingBytes::Nothing => size..=size,
+                TrailingBytes::Padding => min_len..=size,
             };
+            PendingPayloads::Fixed {
+                rows: PayloadRows::new(*lengths.start()),
+                lengths,
+                keeps_longer: trailing_bytes == TrailingBytes::Nothing,
+            }
+        } else {
+            let (bytes, tables) = (Vec::new(), Tables::for_program(&program));
+            PendingPayloads::Variable(ParsedPayloads {
+                program,
+                bytes,
+                tables,
+                max_column_bytes: 0,
+            })
+        };
         let mut texts = Vec::new();
         layout.add_texts(0, &mut texts);
         Ok(Self { plan, leaves, times: Vec::new(), payloads, texts })
@@ -186,29 +184,31 @@ impl LayoutDecoder {
         }
     }
 
-    /// Adds the records of `run` whose payloads have a valid length. Bytes after the first
-    /// `max_len` are damage.
+    /// Adds the records of `run` whose payloads have one of these `lengths`. A longer payload has
+    /// extra bytes if `keeps_longer`.
     fn append_fixed_size(
         &mut self,
         run: Run<'_>,
-        has_valid_len: impl Fn(&[u8]) -> bool,
-        max_len: usize,
+        lengths: &RangeInclusive<usize>,
+        keeps_longer: bool,
         damage: &mut Vec<Damage>,
     ) {
-        if run.payloads().all(&has_valid_len) {
+        let has_valid_len = |payload: &[u8]| lengths.contains(&payload.len());
+        if run.payloads().all(has_valid_len) {
             self.report_texts(run, damage);
             return self.add(run);
         }
         for single in run.single_record_runs() {
             for record in single.records() {
-                match record.payload.len().checked_sub(max_len) {
-                    Some(extra_bytes @ 1..) => {
-                        record.extra_bytes_damage(extra_bytes).add_to(damage);
-                    }
-                    _ if has_valid_len(record.payload) => {}
-                    _ => {
-                        record.undecodable_damage().add_to(damage);
-                        continue;
+                if !has_valid_len(record.payload) {
+                    match record.payload.len().checked_sub(*lengths.end()) {
+                        Some(extra_bytes @ 1..) if keeps_longer => {
+                            record.extra_bytes_damage(extra_bytes).add_to(damage);
+                        }
+                        _ => {
+                            record.undecodable_damage().add_to(damage);
+                            continue;
+                        }
                     }
                 }
                 self.report_texts(single, damage);
@@ -245,7 +245,7 @@ impl LayoutDecoder {
         *max_column_bytes += summary.max_column_bytes;
         let text_encoding = summary.text_encoding;
         let extra_bytes = match program.trailing_bytes {
-            TrailingBytes::Any => 0,
+            TrailingBytes::Any | TrailingBytes::Padding => 0,
             TrailingBytes::Nothing => payload.len() - summary.fields_len,
         };
         payload = payload.get(..summary.fields_len).unwrap_or(payload);
@@ -272,14 +272,9 @@ impl Decoder for LayoutDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         match self.payloads {
-            PendingPayloads::Fixed { min_len, max_len: usize::MAX, .. } => {
-                let has_valid_len = |payload: &[u8]| payload.len() >= min_len;
-                self.append_fixed_size(run, has_valid_len, usize::MAX, damage);
-            }
-            PendingPayloads::Fixed { min_len, max_len, .. } => {
-                let has_valid_len =
-                    |payload: &[u8]| (min_len..=max_len).contains(&payload.len());
-                self.append_fixed_size(run, has_valid_len, max_len, damage);
+            PendingPayloads::Fixed { ref lengths, keeps_longer, .. } => {
+                let lengths = lengths.clone();
+                self.append_fixed_size(run, &lengths, keeps_longer, damage);
             }
             PendingPayloads::Variable(_) => {
                 for record in run.records() {

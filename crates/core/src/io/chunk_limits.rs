@@ -1,4 +1,4 @@
-//! The limits for what the compressed chunks of a log may decompress to.
+//! Limits of the decompressed lengths of the chunks of a log.
 
 use std::{
     fmt, io,
@@ -28,8 +28,8 @@ const HEADER_BYTES: u64 = 64;
 /// decompressed length of each header that is complete.
 pub type FindChunkHeaders = fn(&[u8]) -> Vec<(usize, u64)>;
 
-/// The limits for what the chunks of a file may decompress to, so that a small file does not take
-/// long or need much memory.
+/// Limits of the decompressed lengths of the chunks of a file, so that a small file does not take long
+/// or need much memory.
 ///
 /// A chunk may decompress to the length that it declares, up to 2,000 times its compressed length,
 /// and to 255 times its compressed length in any case. A chunk that declares nothing, because its
@@ -39,7 +39,7 @@ pub type FindChunkHeaders = fn(&[u8]) -> Vec<(usize, u64)>;
 /// length of the file in total, each of them has an equal share.
 ///
 /// The limit of a chunk depends on the bytes of the file only, not on the chunks that were read
-/// before. Clones share what was found.
+/// before. Clones share the lengths that were found.
 #[derive(Clone)]
 pub struct ChunkLimits {
     max_bytes: u64,

@@ -48,25 +48,17 @@ pub struct PayloadLog {
 }
 
 impl PayloadLog {
-    /// Returns the topics for which `damage` contains records that a decoder could not
-    /// decode. Records in the damage of the manifest are excluded, because the reader of
-    /// the log already dropped them.
+    /// Returns the logged topics for which `damage` contains records that a decoder could not
+    /// decode.
     pub fn undecodable_topics(
         manifest: &Manifest,
         damage: &[Damage],
     ) -> BTreeSet<TopicId> {
-        let topics_in = |damage: &[Damage]| -> BTreeSet<TopicId> {
-            let undecodable =
-                damage.iter().filter(|damage| damage.kind.keeps_payload());
-            undecodable.filter_map(|damage| damage.topic).collect()
-        };
         let is_logged = |id: &TopicId| {
             manifest.topic(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
         };
-        let mut topics = topics_in(damage);
-        let topics_in_manifest = topics_in(&manifest.damage);
-        topics.retain(|id| is_logged(id) && !topics_in_manifest.contains(id));
-        topics
+        let undecodable = damage.iter().filter(|damage| damage.kind.keeps_payload());
+        undecodable.filter_map(|damage| damage.topic).filter(is_logged).collect()
     }
 
     /// Returns whether the table of `topic` can have a payload column: whether its records are

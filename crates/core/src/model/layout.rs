@@ -46,6 +46,9 @@ pub enum TrailingBytes {
     Any,
     /// Nothing: trailing bytes are reported as [extra bytes](crate::DamageKind::ExtraBytes).
     Nothing,
+    /// Padding up to the size of the layout, or a part of it. A longer payload does not match
+    /// the layout.
+    Padding,
 }
 
 /// A field of a [`Layout`].
@@ -330,8 +333,8 @@ impl LayoutKind {
         }
     }
 
-    /// Returns whether this is a list of elements without fields, of which there is only the
-    /// number.
+    /// Returns whether this is a list of elements without fields. Its only value is the number of
+    /// elements.
     pub(crate) fn is_count(&self) -> bool {
         matches!(self, Self::List(element) if element.is_fixed() && element.size() == 0)
     }
@@ -377,7 +380,7 @@ impl LayoutKind {
 /// The properties of ULog records: times in microseconds, and arbitrary trailing bytes.
 impl Default for RecordProperties {
     fn default() -> Self {
-        Self { time_unit: "us", trailing_bytes: TrailingBytes::Any }
+        Self { time_unit: "us", trailing_bytes: TrailingBytes::Padding }
     }
 }
 

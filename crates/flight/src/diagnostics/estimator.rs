@@ -26,7 +26,7 @@ const RATIOS: [(&str, &str); 3] = [
 /// The minimum time for which a fault flag of the filter is set while the vehicle is armed.
 const MIN_FAULT_S: f64 = 1.0;
 
-/// What the bits of `filter_fault_flags` report (uORB, `EstimatorStatus.msg`).
+/// The faults that the bits of `filter_fault_flags` report (uORB, `EstimatorStatus.msg`).
 const FAULTS: [&str; 18] = [
     "fusion of the magnetometer, x",
     "fusion of the magnetometer, y",

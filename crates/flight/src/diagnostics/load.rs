@@ -80,8 +80,8 @@ pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Returns the gaps that the logger counted itself: messages that it missed, and dropouts of which the
-/// log has no records.
+/// Returns the gaps that the logger counted itself: missed messages, and dropouts without records in the
+/// log.
 fn gaps(status: &Series, data: &FlightData) -> Option<Diagnosis> {
     let missed = increase(status, "message_gaps");
     let lost = increase(status, "dropouts").filter(|_| data.dropouts.is_empty());

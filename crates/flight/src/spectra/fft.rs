@@ -83,7 +83,7 @@ fn step_weights() -> Vec<(i64, f64)> {
 fn spread(grid: &mut [f64], steps: &[(i64, f64)], position: f64, value: f64) {
     let before = position.floor();
     let offset = position - before;
-    // exp(-(offset - step)² pi / 8) is a product, of which the rest is a geometric sequence.
+    // exp(-(offset - step)² pi / 8) is a product. Its second factor is a geometric sequence.
     let ratio = (offset * FRAC_PI_4).exp();
     let first = ratio.powi(1 - SPREAD as i32);
     let mut part = value * (-offset * offset * FRAC_PI_8).exp() * first;

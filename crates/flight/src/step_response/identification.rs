@@ -2,11 +2,11 @@
 
 /// The duration of a response in seconds.
 const RESPONSE_S: f64 = 0.5;
-/// The number of lags before the step. They take up what the smoothing of the signals spreads there.
+/// The number of lags before the step. They contain the part of the response that the smoothing of the signals moves there.
 const EARLY_LAGS: usize = 2;
 /// The weight of the squared differences of neighbouring values of the impulse response, relative to the
-/// mean square of the input. It decides what the signals do not: an input without fast changes does not
-/// show the response to them.
+/// mean square of the input. It matters where the input has no fast changes, because the signals do not contain the
+/// response to them.
 const SMOOTHNESS: f64 = 1e-3;
 
 /// The sums of the normal equations `inputs * response = outputs`.
@@ -19,7 +19,7 @@ pub(super) struct NormalEquations {
     pub(super) windows: u32,
 }
 
-/// Returns the number of values of a response with this step, the first of which is at the time zero.
+/// Returns the number of values of a response with this step. The first value is at the time zero.
 pub(super) fn response_length(step_s: f64) -> usize {
     (RESPONSE_S / step_s).round() as usize
 }
@@ -103,8 +103,8 @@ impl NormalEquations {
     }
 }
 
-/// Solves `matrix * x = right` for a symmetric positive definite matrix, of which the half up to the
-/// diagonal is given, by Cholesky's method. `None` if the matrix is another.
+/// Solves `matrix * x = right` for a symmetric positive definite matrix by Cholesky's method. `matrix` has the
+/// half up to the diagonal. Returns `None` if the matrix is not positive definite.
 fn solve(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Option<Vec<f64>> {
     let count = right.len();
     // This half becomes the factor, row by row.

@@ -132,7 +132,7 @@ pub(super) fn path_text(path: &Path) -> String {
 
 /// Returns the logs in `folder` and its subfolders, with the paths that could not be inspected,
 /// so that opening them reports the reason. Pipes and devices, which would be waited for, are left
-/// out with a warning. Returns `folder` itself if there are none.
+/// out with a warning. Returns `folder` itself if it has no logs.
 ///
 /// # Errors
 /// Those of [`BatchRequest::run`](crate::dataset::BatchRequest::run) about inputs.

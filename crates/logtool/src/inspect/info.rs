@@ -181,7 +181,7 @@ pub struct LogInfo {
     pub lost_bytes: u64,
     /// The damage, in the order of the file.
     pub damage: Vec<DamageInfo>,
-    /// What was not inspected, so that damage in it is not known.
+    /// The contents that were not inspected. Damage in them is not known.
     pub not_inspected: NotInspected,
     /// The number of records that do not match their schemas: not known, because no record is
     /// decoded.

@@ -148,7 +148,7 @@ impl Repair {
             losses.add(manifest, &TopicSet::All, &copied.damage);
             losses.add(manifest, &TopicSet::All, &left_out);
             losses.check(self.strictness)?;
-            let undecodable = UndecodableRecords::new(&opened, &copied);
+            let undecodable = UndecodableRecords::new(&opened, &copied, &left_out);
             undecodable.check(self.strictness)?;
             let mut unfitting = opened.input.findings(manifest);
             unfitting.add(manifest, &TopicSet::All, &copied.unfitting);

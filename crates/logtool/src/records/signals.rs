@@ -49,6 +49,7 @@ pub(crate) struct RequestedSignal {
     /// The function that computes the signal from the numbers of the columns.
     pub function: SignalFunction,
     /// The field whose values it has, if it is one field.
+    #[cfg(feature = "plot")]
     pub field: String,
     /// The name of the signal.
     pub name: String,

@@ -26,7 +26,7 @@ fn pop_all(order: &mut PacketOrder, now_micros: u64) -> Vec<i64> {
     numbers.collect()
 }
 
-/// Pushes packets like [`push_all`], and returns what comes after each, like [`pop_all`].
+/// Pushes packets like [`push_all`], and returns the packets after each, like [`pop_all`].
 fn feed(order: &mut PacketOrder, sequences: impl IntoIterator<Item = u16>) -> Vec<i64> {
     let mut all = Vec::new();
     for sequence in sequences {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
-    UniqueNames,
+    TrailingBytes, UniqueNames,
 };
 
 use crate::{
@@ -21,8 +21,8 @@ const MAX_FIELDS: usize = 1 << 18;
 pub(super) struct Program {
     type_name: String,
     pub(super) steps: Vec<Step>,
-    /// Whether a payload may end before padding after the last field, or continue after it.
-    pub(super) is_open: bool,
+    /// What may follow the last field of a payload.
+    pub(super) trailing_bytes: TrailingBytes,
 }
 
 /// A field of a payload, and its field in the message.
@@ -108,10 +108,12 @@ impl Compiler<'_> {
         }
         let name = type_name.clone();
         self.types.add(Message { name, fields, ..Message::default() });
-        let is_open = is_root
-            && layout.record_properties.trailing_bytes
-                == logtool_core::TrailingBytes::Any;
-        let program = Arc::new(Program { type_name, steps, is_open });
+        let trailing_bytes = if is_root {
+            layout.record_properties.trailing_bytes
+        } else {
+            TrailingBytes::Nothing
+        };
+        let program = Arc::new(Program { type_name, steps, trailing_bytes });
         self.programs.insert(std::ptr::from_ref(layout), program.clone());
         Ok(program)
     }

@@ -1,6 +1,6 @@
 //! Executing the steps of a conversion.
 
-use logtool_core::{ByteReader, Primitive, decode_text};
+use logtool_core::{ByteReader, Primitive, TrailingBytes, decode_text};
 
 use crate::{
     layout::program::{FieldType, Program, Repetition, Step},
@@ -11,7 +11,9 @@ use crate::{
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut input = ByteReader::new(payload);
     steps(program, &mut input, out)?;
-    (program.is_open || input.remaining().is_empty()).then_some(())
+    let is_valid_end =
+        program.trailing_bytes == TrailingBytes::Any || input.remaining().is_empty();
+    is_valid_end.then_some(())
 }
 
 /// Executes the steps of a program; programs are nested as deep as layouts, at most 64 levels.
@@ -23,8 +25,10 @@ fn steps(
     for (index, step) in program.steps.iter().enumerate() {
         if let FieldType::Padding(size) = step.field_type {
             // Padding at the end of a payload may be missing.
-            let is_last = program.is_open && index + 1 == program.steps.len();
-            let size = if is_last { size.min(input.remaining().len()) } else { size };
+            let may_be_shorter = program.trailing_bytes != TrailingBytes::Nothing
+                && index + 1 == program.steps.len();
+            let size =
+                if may_be_shorter { size.min(input.remaining().len()) } else { size };
             input.bytes(size)?;
             continue;
         }

@@ -33,7 +33,7 @@ pub(crate) struct Bag {
     pub(crate) options: OpenOptions,
     pub(crate) encryption: Encryption,
     pub(crate) file_header: Arc<FileHeader>,
-    /// What the chunks may decompress to.
+    /// The limits of the decompressed chunks.
     chunk_limits: ChunkLimits,
     /// The chunks that the index lists. The index is read on first use.
     listed_chunks: Arc<OnceLock<Vec<IndexedChunk>>>,

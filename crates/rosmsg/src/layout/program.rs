@@ -16,9 +16,8 @@ const MAX_FIELDS: usize = 1 << 18;
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) steps: Vec<Step>,
-    /// Whether a payload may end before the padding after the last field, or have more bytes
-    /// after the last field.
-    pub(super) allows_any_end: bool,
+    /// What may follow the last field of a payload.
+    pub(super) trailing_bytes: TrailingBytes,
 }
 
 /// The handling of the next bytes of a payload. Each step consumes at least one byte.
@@ -76,11 +75,11 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage>
         let separator = "=".repeat(80);
         text.push_str(&format!("{separator}\nMSG: {name}\n{fields}"));
     }
-    let allows_any_end = layout.record_properties.trailing_bytes == TrailingBytes::Any;
+    let trailing_bytes = layout.record_properties.trailing_bytes;
     Ok(CompiledMessage {
         type_name,
         text,
-        program: Arc::new(Program { steps, allows_any_end }),
+        program: Arc::new(Program { steps, trailing_bytes }),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Executing the steps of a conversion.
 
-use logtool_core::ByteReader;
+use logtool_core::{ByteReader, TrailingBytes};
 
 use crate::{
     layout::program::{Program, Step},
@@ -12,12 +12,18 @@ use crate::{
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut input = ByteReader::new(payload);
     // The padding at the end of a payload may be missing.
-    let required_steps = match program.steps.split_last() {
-        Some((Step::Skip(_), steps_before)) if program.allows_any_end => steps_before,
-        _ => &program.steps[..],
+    let (required_steps, padding) = match program.steps.split_last() {
+        Some((Step::Skip(len), steps_before))
+            if program.trailing_bytes != TrailingBytes::Nothing =>
+        {
+            (steps_before, *len)
+        }
+        _ => (&program.steps[..], 0),
     };
     run_steps(required_steps, &mut input, out)?;
-    (program.allows_any_end || input.remaining().is_empty()).then_some(())
+    let is_valid_end = program.trailing_bytes == TrailingBytes::Any
+        || input.remaining().len() <= padding;
+    is_valid_end.then_some(())
 }
 
 /// Executes `steps`. They are nested as deep as layouts: at most 64 levels.

@@ -33,7 +33,7 @@ pub(crate) struct ScanLayout {
     before: Arc<[Step]>,
     /// The fields of a packet.
     packet: Arc<[Step]>,
-    /// The number of fields before the frame id, which is one of those before the packets.
+    /// The number of fields before the frame id. The frame id is before the packets.
     before_frame_id: Option<usize>,
 }
 

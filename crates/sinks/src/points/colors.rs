@@ -84,7 +84,7 @@ impl ColorColumns {
         }
     }
 
-    /// Returns the opacities of `points`, or nothing if their colours have none.
+    /// Returns the opacities of `points`, or an empty list if the colours do not contain them.
     pub(super) fn alphas(&self, points: &Points) -> Vec<u8> {
         match self {
             Self::Packed { indices, has_alpha: true } => {

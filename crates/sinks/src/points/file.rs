@@ -12,7 +12,7 @@ pub(super) type PointOutput = BufWriter<StagedFile>;
 
 /// A point cloud file that is being written.
 pub(super) trait CloudFile: Send {
-    /// Appends points, and adds what the format cannot store to `losses`.
+    /// Appends points, and adds values that the format cannot store to `losses`.
     fn write(&mut self, points: &Points, losses: &mut PointLosses) -> Result<()>;
 
     /// Completes the file.

@@ -1,8 +1,8 @@
-//! What files of points cannot store.
+//! Values that files of points cannot store.
 
 use std::collections::BTreeSet;
 
-/// What the files of points lack, or have in another form than the tables.
+/// Values that the files of points do not have, or have in another form than the tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PointLosses {
     /// The number of points without a position, or with one that the format cannot store.

@@ -3,7 +3,7 @@
 /// The format of a file of points.
 ///
 /// PCD, PLY, LAS and LAZ contain all numeric columns. A file of one cloud contains only the columns
-/// of that cloud, and not those of other clouds of its topic. If an attribute has two columns, a
+/// of that cloud, without the columns of other clouds of its topic. If an attribute has two columns, a
 /// float in some clouds and an integer in others, the column of the cloud is used. Columns have
 /// the names that the cloud has for them; the time of its record is `record_time`.
 ///

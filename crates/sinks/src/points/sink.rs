@@ -88,7 +88,7 @@ impl PointSink {
         self.files.load(Ordering::Relaxed)
     }
 
-    /// Returns what the files so far cannot store.
+    /// Returns the values that the files so far cannot store.
     pub fn losses(&self) -> PointLosses {
         self.losses.lock().clone()
     }
@@ -296,7 +296,7 @@ impl PointTable {
         let columns = column::with_file_names(columns);
         let metadata = &self.metadata;
         let create_pcd = |output, encoding| -> Result<Box<dyn CloudFile>> {
-            let columns = FileColumns::pcd(&columns, first_points);
+            let columns = FileColumns::pcd(&columns, &attributes, first_points);
             Ok(Box::new(PcdFile::new(output, columns, encoding, metadata)?))
         };
         match format {

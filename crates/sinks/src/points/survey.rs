@@ -76,7 +76,7 @@ struct ValueRange {
     max: f64,
     /// Whether a value is between two integers.
     has_fraction: bool,
-    /// The number of values, and of those above 65,535.
+    /// The number of values, and the number of values above 65,535.
     count: u64,
     count_above: u64,
 }
@@ -114,8 +114,8 @@ impl PointSurvey {
         Self { format, intensity_max, topics: Arc::default() }
     }
 
-    /// Returns the indices of the columns of a table of `schema` that must be read. There are none
-    /// if their types limit the values, or if the format stores any value.
+    /// Returns the indices of the columns of a table of `schema` that must be read. The list is
+    /// empty if their types limit the values, or if the format stores any value.
     pub fn columns(&self, schema: &Schema) -> Vec<usize> {
         let columns = point_columns(schema);
         let (ranges, times) =
@@ -129,7 +129,7 @@ impl PointSurvey {
         indices
     }
 
-    /// Returns what was found about `topic`.
+    /// Returns the results for `topic`.
     pub(super) fn topic(&self, topic: &Topic) -> TopicSurvey {
         let topics = self.topics.lock();
         let found = topics.get(&(topic.name.clone(), topic.instance)).cloned();
@@ -153,6 +153,9 @@ impl PointSurvey {
             PointFormat::Las
             | PointFormat::Laz
             | PointFormat::Kitti
+            | PointFormat::PcdAscii
+            | PointFormat::PcdBinary
+            | PointFormat::PcdCompressed
             | PointFormat::PlyAscii
             | PointFormat::PlyBinary => {
                 columns.iter().filter(is_wanted).cloned().collect()

@@ -271,10 +271,10 @@ mod tests {
     #[test]
     fn prefixes_count_for_each_value_that_shares_them() {
         // By the specification: 128 values in a block, 4 miniblocks. The prefix lengths are
-        // 0, 5, 5: the deltas 5 and 0, of which 0 is the least, have 3 bits.
+        // 0, 5, 5: the deltas are 5 and 0, the least is 0, and they have 3 bits.
         let prefixes =
             [&[0x80, 1, 4, 3, 0, 0, 3, 0, 0, 0][..], &[5], &[0; 11]].concat();
-        // The suffix lengths are 5, 1, 1: the deltas -4 and 0, of which -4 is the least.
+        // The suffix lengths are 5, 1, 1: the deltas are -4 and 0, and the least is -4.
         let suffixes =
             [&[0x80, 1, 4, 3, 10, 7, 3, 0, 0, 0][..], &[4 << 3], &[0; 11]].concat();
         let values = [&prefixes, &suffixes, &b"helloab"[..]].concat();

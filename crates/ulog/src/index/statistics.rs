@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{TimeRange, Timestamp};
+use logtool_core::{TimeRange, Timestamp, TopicId};
 
 use crate::{
     index::parts::Parts,
@@ -165,6 +165,16 @@ impl Statistics {
         Ok(())
     }
 
+    /// Counts a record whose length does not match its topic.
+    pub(super) fn wrong_length(&mut self, topic: TopicId, time: Timestamp, len: usize) {
+        let time = TimeRange::from_timestamp(time);
+        let stats = &mut self.stats[topic.index()];
+        stats.records += 1;
+        stats.bytes += len as u64;
+        stats.time = stats.time.cover(&time);
+        self.parts.record(topic.index(), &time);
+    }
+
     #[cold]
     fn utc(&mut self, stream: usize, time: Timestamp, record: &[u8]) {
         if let Some((offset, times)) = self.utc.get_mut(&stream)
@@ -256,7 +266,7 @@ impl TopicStatistics {
         }
     }
 
-    /// Adds records, of which `next` are the first and the last time.
+    /// Adds records. `next` are their first and their last time.
     #[inline]
     fn follow(&mut self, next: (Timestamp, Timestamp)) {
         let first = match self.ends {

@@ -17,7 +17,7 @@ pub use crate::labels::px4::releases::{px4_field_releases, px4_vibration_is_velo
 static NAMES: LazyLock<Vec<NamedFields<'static>>> =
     LazyLock::new(|| parse(include_str!("px4/names.txt")));
 
-/// What the values of fields are.
+/// The kind of the values of a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Values,

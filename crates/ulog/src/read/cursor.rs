@@ -213,16 +213,19 @@ impl MessageReader {
                     }
                 }
             }
-            Err(error) => {
-                let (kind, topic) = match error {
-                    DataError::OmittedTopic => return ScanStep::Whole { len },
-                    DataError::UnknownId => (DamageKind::UnknownTopic, None),
-                    DataError::TypeMismatch(topic) => {
-                        (DamageKind::Undecodable, Some(topic))
-                    }
-                };
-                let damage = Damage::new(kind, offset..offset + len as u64);
-                block.report(damage.with_records(1, topic));
+            // The decoder of the topic reports that the record does not match its type.
+            Err(DataError::WrongLength { topic, time }) => {
+                let delivery =
+                    self.deliveries.get(topic.index()).copied().unwrap_or_default();
+                if delivery.deliver_record && self.selection.time.contains(time) {
+                    block.push(topic, time, position + 5..position + len);
+                }
+            }
+            Err(DataError::OmittedTopic) => {}
+            Err(DataError::UnknownId) => {
+                let bytes = offset..offset + len as u64;
+                let damage = Damage::new(DamageKind::UnknownTopic, bytes);
+                block.report(damage.with_records(1, None));
             }
         }
         ScanStep::Whole { len }

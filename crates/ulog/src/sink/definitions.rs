@@ -16,15 +16,16 @@ use crate::{
         types::{self, DefinitionAction, TypeTable},
     },
     time::utc_offset,
-    topics::registry::Declaration,
+    topics::{registry::Declaration, streams::Stream},
     wire::kind,
 };
 
 /// The form in which the records of a topic are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordTarget {
-    /// Data messages with this message id.
-    Data(u16),
+    /// Data messages with this message id. Records of other lengths are dropped, because readers
+    /// that rely on the length would shift all records after them.
+    Data { id: u16, min_len: u32, max_len: u32 },
     /// Copies of the messages of a built-in topic.
     Message,
     /// The records are derived from other records, and are not written.
@@ -200,15 +201,20 @@ impl DeclarationsBuilder<'_> {
                 }
             }
         }
+        let (registry, _) = format_state.replay();
+        let target = |topic: TopicId| {
+            let id = *ids.get(&topic)?;
+            let &Stream { min_len, max_len, .. } =
+                registry.streams.get(topic.index())?;
+            Some(RecordTarget::Data { id, min_len, max_len })
+        };
         let topics = slice.manifest.topics();
         Ok(topics
             .map(|(id, topic)| match topic.origin {
                 TopicOrigin::Derived => RecordTarget::Omitted,
                 _ if !slice.selection.topics.contains(id) => RecordTarget::Unselected,
                 TopicOrigin::BuiltIn => RecordTarget::Message,
-                TopicOrigin::Logged => ids
-                    .get(&id)
-                    .map_or(RecordTarget::Omitted, |id| RecordTarget::Data(*id)),
+                TopicOrigin::Logged => target(id).unwrap_or(RecordTarget::Omitted),
             })
             .collect())
     }

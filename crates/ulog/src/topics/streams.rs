@@ -100,7 +100,11 @@ pub(crate) enum DataError {
     /// It belongs to a topic that the excerpt omits.
     OmittedTopic,
     /// Its length does not match the records of this topic.
-    TypeMismatch(TopicId),
+    WrongLength {
+        topic: TopicId,
+        /// Its own time if that is plausible, or the time before it.
+        time: Timestamp,
+    },
 }
 
 /// The state at the start of a part.
@@ -265,9 +269,7 @@ impl Streams {
     pub(crate) fn peek(&self, id: u16, record: &[u8]) -> Option<u64> {
         let stream =
             self.by_id(id).filter(|stream| stream.is_valid_len(record.len()))?;
-        let TimeField::Micros(offset) = stream.time else { return None };
-        let bytes = record.get(offset as usize..)?.first_chunk()?;
-        Some(u64::from_le_bytes(*bytes))
+        stream.micros(record)
     }
 
     /// Processes a data message. Returns its stream and its time.
@@ -313,13 +315,26 @@ impl Streams {
         };
         let stream = self.streams.get(index).ok_or(error)?;
         if !stream.is_valid_len(record.len()) {
-            return Err(DataError::TypeMismatch(TopicId(index as u32)));
+            let (topic, micros) =
+                (TopicId(index as u32), self.time_of_wrong_length(stream, record));
+            return Err(DataError::WrongLength {
+                topic,
+                time: Timestamp::from_micros(micros),
+            });
         }
         let (micros, trust) = match stream.counter(record) {
             Some(counter) => self.process_counter(index, counter),
             None => (self.clock.last_accepted().unwrap_or(0), Trust::Implausible),
         };
         Ok(DataRecord { stream: index, time: Timestamp::from_micros(micros), trust })
+    }
+
+    /// Returns the time in microseconds of a record of `stream` that has a wrong length. The clock
+    /// does not change, because such a record may have another type.
+    fn time_of_wrong_length(&self, stream: &Stream, record: &[u8]) -> u64 {
+        let own_time = stream.micros(record).filter(|time| self.clock.is_near(*time));
+        let before = own_time.or_else(|| self.clock.last_accepted());
+        before.or_else(|| self.clock.start()).unwrap_or(0)
     }
 
     /// Processes a counter of the stream `index`. Returns the time in microseconds.
@@ -414,6 +429,13 @@ impl Streams {
 }
 
 impl Stream {
+    /// Returns the time of a record in microseconds, if it has 64 bits.
+    fn micros(&self, record: &[u8]) -> Option<u64> {
+        let TimeField::Micros(offset) = self.time else { return None };
+        let bytes = record.get(offset as usize..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
     /// Returns the counter of a record, if it has one.
     fn counter(&self, record: &[u8]) -> Option<Counter> {
         let TimeField::Counter { offset, bits, unit } = self.time else { return None };

@@ -16,7 +16,7 @@ use crate::{
 /// The minimum number of packets that are evidence of a sender.
 const MIN_PACKETS: u64 = 3;
 
-/// The minimum ratio of the packets of a sender to those in which one bit of it is wrong.
+/// The minimum ratio of the packets of a sender to the packets with one wrong bit in its address.
 const MIN_RATIO: u64 = 4;
 
 /// The maximum number of devices with wrong header checksums that are counted.

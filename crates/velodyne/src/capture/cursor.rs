@@ -47,7 +47,7 @@ struct OwnedPacket {
     bytes: Vec<u8>,
     /// The offset of its last frame.
     offset: u64,
-    /// What is reported if it is doubtful.
+    /// The damage that is reported if it is doubtful.
     damage: Option<Damage>,
 }
 

@@ -14,8 +14,8 @@ const MISSING_STATUS: u8 = 0xff;
 /// A turn in hundredths of a degree.
 const TURN: i32 = 36_000;
 
-/// Returns a data packet with the complete blocks at the start of `bytes`, or `None` if there
-/// is none. The missing blocks have no returns; their flags and azimuths continue those of
+/// Returns a data packet with the complete blocks at the start of `bytes`, or `None` if no
+/// block is complete. The missing blocks have no returns; their flags and azimuths continue those of
 /// the complete blocks. The missing time past the hour is that of `time`, and the last two
 /// bytes are 0xff.
 pub(crate) fn complete(bytes: &[u8], time: Timestamp) -> Option<[u8; DATA_BYTES]> {

@@ -1,5 +1,5 @@
-//! The files `logtool.toml`: that of the user, and that of a folder, which may come with data that
-//! somebody else made.
+//! The files `logtool.toml`: that of the user, and that of a folder, which may come with data of other
+//! people.
 
 use std::{
     env,
@@ -172,7 +172,7 @@ fn user_path() -> Option<PathBuf> {
     let folder = |name: &str, below: &str| {
         let folder = PathBuf::from(env::var_os(name)?);
         // A relative path would make a file of the current folder the user's file. The XDG Base
-        // Directory Specification says that such paths are ignored.
+        // Directory Specification requires to ignore such paths.
         folder.is_absolute().then(|| folder.join(below))
     };
     let folder = folder("XDG_CONFIG_HOME", "logtool")

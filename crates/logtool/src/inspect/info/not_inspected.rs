@@ -1,10 +1,10 @@
-//! What a description leaves uninspected.
+//! The contents that a description does not inspect.
 
 use logtool_core::LogAccess;
 use serde::Serialize;
 
-/// What was not inspected when a log was described, because that would take as long as to read
-/// it. [`check`](crate::check::check) inspects everything.
+/// The contents that were not inspected when a log was described, because that would take as long as
+/// to read it. [`check`](crate::check::check) inspects everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -16,7 +16,7 @@ pub enum NotInspected {
 }
 
 impl NotInspected {
-    /// Returns what is not inspected if the content was found by this `access`.
+    /// Returns the contents that are not inspected with this `access`.
     pub(super) fn by_access(access: LogAccess) -> Self {
         match access {
             LogAccess::Indexed => Self::Records,

@@ -48,7 +48,7 @@ pub enum RequestConflict {
     ColorWithoutPng,
     /// Only LAS, LAZ and KITTI files have scaled intensities.
     IntensityMaxWithoutScale,
-    /// The name of the file says that it is COPC, a cloud-optimized point cloud.
+    /// The name of the file is that of a cloud-optimized point cloud (COPC).
     CopcFile,
     /// Each scan has a file, but the output is one file.
     ScansInOneFile,

@@ -39,11 +39,12 @@ pub(crate) fn topics(
 /// Returns the topics whose tables need payloads, of a log that is decoded to learn this.
 pub(super) fn topics_by_decoding(job: &ExportJob<'_>) -> Result<BTreeSet<TopicId>> {
     let manifest = job.opened.log.manifest();
-    // Opening a ULog finds all its records that cannot be decoded.
-    if !has_payloads(job.request)
-        || LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog)
-    {
+    if !has_payloads(job.request) {
         return Ok(BTreeSet::new());
+    }
+    // Opening a ULog finds all its records that cannot be decoded.
+    if LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog) {
+        return Ok(PayloadLog::undecodable_topics(manifest, &manifest.damage));
     }
     let wanted = tables::selected_topics(manifest, job.request)?;
     // Only records of the log itself have payloads.

@@ -18,12 +18,20 @@ pub(super) struct UndecodableRecords<'o> {
 }
 
 impl<'o> UndecodableRecords<'o> {
-    /// Collects the undecodable records of the copy `copied` of `opened`.
-    pub(super) fn new(opened: &'o OpenLog, copied: &CopyReport) -> Self {
+    /// Collects the undecodable records of the copy `copied` of `opened`. The writer dropped those
+    /// of the topics in `dropped`.
+    pub(super) fn new(
+        opened: &'o OpenLog,
+        copied: &CopyReport,
+        dropped: &[Damage],
+    ) -> Self {
         let manifest = opened.log.manifest();
         let no_definition = |damage: &&Damage| damage.kind == DamageKind::Definition;
         let unusable = manifest.damage.iter().filter(no_definition);
-        let damage_list = copied.undecodable.iter().chain(unusable);
+        let is_kept = |damage: &&Damage| {
+            dropped.iter().all(|dropped| dropped.topic != damage.topic)
+        };
+        let damage_list = copied.undecodable.iter().filter(is_kept).chain(unusable);
         let records = damage_list.clone().map(|damage| damage.records).sum();
         let mut topics = Vec::new();
         for topic in damage_list.filter_map(|damage| damage.topic) {

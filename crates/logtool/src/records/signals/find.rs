@@ -206,6 +206,7 @@ impl NumberFinder<'_> {
             topic: self.id,
             inputs: vec![SignalColumn { column, part }],
             function: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
+            #[cfg(feature = "plot")]
             field: field.name().clone(),
             name: match part {
                 ValuePart::Element(at) => format!("{name}[{at}]"),

@@ -3,7 +3,8 @@
 //!
 //! - PCD: PCL reads a field only if it has the type of its point types. So `intensity` is `F 4`,
 //!   `ring` is `U 2`, and the `time` of points of packets, which is in nanoseconds, becomes `time`,
-//!   `F 4`, in seconds since the first point, and `timestamp`, `I 8`, in nanoseconds.
+//!   `F 4`, in seconds since the first point, and `timestamp`, `I 8`, in nanoseconds. Three columns
+//!   of colours are followed by `rgb`, `F 4`, whose bits are `0x00RRGGBB`.
 //! - PLY: colours are `uchar red`, `green` and `blue`. There are no integers of 64 bits, so that they
 //!   and times, in seconds since the first point, are `double`.
 
@@ -49,11 +50,17 @@ enum Source {
     /// Red, green or blue.
     Channel(usize),
     Alpha,
+    /// Red, green and blue in the bits of a float.
+    PackedChannels,
 }
 
 impl FileColumns {
     /// Returns the columns of a PCD file, whose first points are `first_points`.
-    pub(crate) fn pcd(columns: &[PointColumn], first_points: &Points) -> Self {
+    pub(crate) fn pcd(
+        columns: &[PointColumn],
+        attributes: &PointAttributes,
+        first_points: &Points,
+    ) -> Self {
         let mut file_columns = Vec::new();
         for (index, column) in columns.iter().enumerate() {
             let name = column.name.clone();
@@ -85,7 +92,18 @@ impl FileColumns {
                 }),
             }
         }
-        Self { columns: file_columns, colors: None }
+        let has_packed_colors = columns.iter().any(|column| column.name == "rgb");
+        let channels = attributes.colors.clone().filter(|colors| {
+            matches!(colors, ColorColumns::Channels { .. }) && !has_packed_colors
+        });
+        if channels.is_some() {
+            file_columns.push(FileColumn {
+                name: "rgb".to_owned(),
+                number_type: NumberType::Float { bytes: 4 },
+                source: Source::PackedChannels,
+            });
+        }
+        Self { columns: file_columns, colors: channels }
     }
 
     /// Returns the columns of a PLY file, whose first points are `first_points`.
@@ -175,16 +193,17 @@ impl FileColumns {
                     Arc::new(UInt8Array::from(vec![u8::MAX; points.count]))
                 }
                 Source::Channel(channel) => {
-                    let mut changed = 0;
-                    let byte = |fraction: &f64| {
-                        let (value, is_changed) = scaled(*fraction, u16::from(u8::MAX));
-                        changed += u64::from(is_changed);
-                        value as u8
-                    };
-                    let bytes: UInt8Array =
-                        fractions[channel].iter().map(byte).collect();
-                    losses.colors += changed;
-                    Arc::new(bytes)
+                    Arc::new(UInt8Array::from(bytes_of(&fractions[channel], losses)))
+                }
+                Source::PackedChannels => {
+                    let [red, green, blue] =
+                        [0, 1, 2].map(|channel| bytes_of(&fractions[channel], losses));
+                    let packed = red.iter().zip(&green).zip(&blue).map(
+                        |((red, green), blue)| {
+                            f32::from_bits(u32::from_be_bytes([0, *red, *green, *blue]))
+                        },
+                    );
+                    Arc::new(packed.collect::<Float32Array>())
                 }
                 Source::Column(index)
                 | Source::Rounded(index)
@@ -211,6 +230,16 @@ fn seconds(index: usize, first_points: &Points) -> Source {
     let times = array_at(first_points, Some(index)).and_then(time_values);
     let first_time = times.into_iter().flatten().flatten().next();
     Source::Seconds { index, origin: first_time.unwrap_or(0) }
+}
+
+/// Returns the channels of colours as bytes, and counts those outside the range.
+fn bytes_of(fractions: &[f64], losses: &mut PointLosses) -> Vec<u8> {
+    let byte = |fraction: &f64| {
+        let (value, is_changed) = scaled(*fraction, u16::from(u8::MAX));
+        losses.colors += u64::from(is_changed);
+        value as u8
+    };
+    fractions.iter().map(byte).collect()
 }
 
 /// Rounds the numbers of `array` to `number_type`, and counts those that it cannot represent.

@@ -80,6 +80,8 @@ pub(crate) struct LasOptions {
 /// A LAS file.
 pub(crate) struct LasFile {
     header: Header,
+    /// Whether the header has the metadata of the topic.
+    has_metadata: bool,
     point_data: PointData,
     attributes: PointAttributes,
     options: LasOptions,
@@ -123,7 +125,8 @@ impl LasFile {
         }
         // A map of strings can always be serialized.
         let metadata = serde_json::to_vec(&metadata).unwrap_or_default();
-        header.add_record("logtool", 1, "origin of the points, JSON", &metadata);
+        let has_metadata =
+            header.add_record("logtool", 1, "origin of the points, JSON", &metadata);
         if let Some(record) = &laz_record {
             header.add_laz_record(record)?;
         }
@@ -131,6 +134,7 @@ impl LasFile {
         header.write(&mut output, &statistics)?;
         Ok(Self {
             header,
+            has_metadata,
             point_data: PointData::new(output, laz_record, record_len)?,
             attributes,
             options,
@@ -143,10 +147,12 @@ impl LasFile {
         })
     }
 
-    /// Returns the names of the columns of `topic` that are not in the file.
+    /// Returns the names of the columns of `topic` that are not in the file, and of its metadata if
+    /// that is too long.
     pub(crate) fn left_out(&self, topic: &str) -> BTreeSet<String> {
-        let names = self.extra_bytes.left_out.iter();
-        names.map(|name| format!("{name} of {topic}")).collect()
+        let metadata = (!self.has_metadata).then_some("the metadata");
+        let names = self.extra_bytes.left_out.iter().map(String::as_str);
+        names.chain(metadata).map(|name| format!("{name} of {topic}")).collect()
     }
 
     /// Returns the names of the columns of `topic` with times whose meaning is not known.

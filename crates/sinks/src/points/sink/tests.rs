@@ -322,3 +322,27 @@ fn file_of_one_cloud_has_the_columns_of_that_cloud() {
     let text = fs::read_to_string(dir.path().join("points/000002_0.000000003.pcd"));
     assert!(text.unwrap().contains(" intensity ring intensity_ ring_\n"));
 }
+
+#[test]
+fn pcd_has_the_packed_colours_of_pcl_besides_three_columns() {
+    let bytes = |value: u8| Arc::new(UInt8Array::from(vec![value])) as ArrayRef;
+    let coordinate = || Arc::new(Float32Array::from(vec![1.0])) as ArrayRef;
+    let batch = table(vec![
+        times("ns", vec![Some(0)]),
+        column("x", coordinate()),
+        column("y", coordinate()),
+        column("z", coordinate()),
+        column("r", bytes(0x11)),
+        column("g", bytes(0x22)),
+        column("b", bytes(0x33)),
+    ]);
+    let dir = tempfile::tempdir().unwrap();
+    let (topic, format) = (topic("points", 0), PointFormat::PcdBinary);
+    write_batches(dir.path(), &[batch], &topic, format, PointsPerFile::Log);
+    let file = fs::read(dir.path().join("points.pcd")).unwrap();
+    let (header, data) = split_header(&file, "DATA");
+    assert!(header.contains("FIELDS x y z timestamp r g b rgb\n"), "{header}");
+    assert!(header.contains("SIZE 4 4 4 8 1 1 1 4\n"), "{header}");
+    // PCL: 0x00RRGGBB in the bits of a float.
+    assert_eq!(data[20..], [0x11, 0x22, 0x33, 0x33, 0x22, 0x11, 0]);
+}

@@ -69,8 +69,8 @@ pub(super) fn possible_releases(manifest: &Manifest) -> Vec<Release> {
     }
 }
 
-/// Returns the releases whose messages have exactly the fields of `topics`. Those before the first
-/// of the table are like the first. If there are none, all releases are possible.
+/// Returns the releases whose messages have exactly the fields of `topics`. Releases before
+/// the first of the table are like the first. If no release matches, all are possible.
 fn releases_with_topics(topics: &[Topic]) -> Vec<Release> {
     let mut possible: Vec<Release> = (FIRST..=LAST).collect();
     for topic in topics {

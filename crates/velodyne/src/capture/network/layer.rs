@@ -45,7 +45,7 @@ pub(crate) enum Layer {
     Mpls,
     /// GRE, including that of PPTP.
     Gre,
-    /// ERSPAN of type II or III, which is told by the Ethernet type in GRE.
+    /// ERSPAN of type II or III. The Ethernet type in GRE distinguishes them.
     Erspan(u16),
     /// The network service header.
     Nsh,

@@ -276,7 +276,7 @@ impl ItemReader {
     }
 
     /// Searches `bytes` for a packet of a lidar, because the contents of this layer are
-    /// unknown. Returns `otherwise` if there is none.
+    /// unknown. Returns `otherwise` if it does not contain one.
     fn search(
         &mut self,
         frame: &FrameInFile<'_>,

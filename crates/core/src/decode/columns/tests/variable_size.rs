@@ -230,22 +230,31 @@ fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
 #[test]
 fn trailing_bytes_of_fixed_payloads_depend_on_the_record_properties() {
     let point = || vec![primitive("x", Primitive::U16, None)];
-    for (properties, extra_bytes) in
-        [(ROS, Some((1, 3))), (RecordProperties::default(), None)]
-    {
+    let of_vel =
+        RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Any };
+    // The third payload is longer than the layout: it is a row, or it cannot be decoded.
+    for (properties, rows, extra_bytes, undecodable) in [
+        (ROS, 3, Some((1, 3)), (1, 1)),
+        (of_vel, 3, None, (1, 1)),
+        (RecordProperties::default(), 2, None, (2, 6)),
+    ] {
         let layout = Layout::from_fields("point".into(), point())
             .unwrap()
             .with_record_properties(properties);
-        let rows: [&[u8]; 4] =
+        let payloads: [&[u8]; 4] =
             [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
-        let (batch, damage) = decode_with_damage(&layout, &Columns::default(), &rows);
-        assert_eq!(batch["x"].as_primitive::<UInt16Type>().values(), &[0x0201; 3]);
+        let (batch, damage) =
+            decode_with_damage(&layout, &Columns::default(), &payloads);
+        assert_eq!(
+            batch["x"].as_primitive::<UInt16Type>().values(),
+            &vec![0x0201; rows]
+        );
         let losses = |kind| {
             let entry = damage.iter().find(|damage| damage.kind == kind);
             entry.map(|damage| (damage.records, damage.lost_bytes))
         };
         assert_eq!(losses(DamageKind::ExtraBytes), extra_bytes);
-        assert_eq!(losses(DamageKind::Undecodable), Some((1, 1)));
+        assert_eq!(losses(DamageKind::Undecodable), Some(undecodable));
     }
 }
 

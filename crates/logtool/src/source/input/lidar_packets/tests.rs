@@ -1,9 +1,9 @@
 use bytes::Bytes;
-use logtool_core::{Format, MatchConfidence, OpenOptions, conformance};
+use logtool_core::{Format, MatchConfidence, OpenOptions, Record, conformance};
 use logtool_rosbag::{FORMAT, RosbagLog};
 use logtool_velodyne::lidar::{CODES, Probe};
 
-use super::*;
+use super::{cursor::before_last, *};
 
 /// The format of bags with the points of their lidars.
 struct WithPoints;

@@ -137,7 +137,7 @@ fn has_field(
         }
         || attributes.intensity == [index] && is_unsigned(2)
         || attributes.ring == [index] && is_unsigned(1)
-        // The rings follow the lasers, and are used if there are none.
+        // The rings follow the lasers, and are used if there are no lasers.
         || attributes.laser.first() == Some(&index)
             && is_unsigned(2)
             && (attributes.laser.len() == 1

@@ -7,7 +7,7 @@
 //!  24  version, u8 × 2         100  number of variable length records, u32
 //!  26  system, 32 bytes        104  point format, u8
 //!  58  software, 32 bytes      105  length of a record, u16
-//! 107  number of points, u32, and of those with the return numbers 1 to 5
+//! 107  number of points, u32, and for each return number from 1 to 5
 //! 131  scale of x, y and z, f64 × 3, and their offset
 //! 179  maximum and minimum of x, then of y and z, f64 × 6
 //!
@@ -50,7 +50,7 @@ pub(crate) struct Header {
     variable_record_count: u32,
 }
 
-/// What the header states about all points.
+/// Statistics of all points in the header.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PointStatistics {
     count: u32,
@@ -77,15 +77,16 @@ impl Header {
         }
     }
 
-    /// Adds a variable length record, unless `data` is empty or longer than 65,535 bytes.
+    /// Adds a variable length record, unless `data` is empty or longer than 65,535 bytes. Returns
+    /// whether it was added.
     pub(crate) fn add_record(
         &mut self,
         user: &str,
         record: u16,
         description: &str,
         data: &[u8],
-    ) {
-        let Ok(len @ 1..) = u16::try_from(data.len()) else { return };
+    ) -> bool {
+        let Ok(len @ 1..) = u16::try_from(data.len()) else { return false };
         let mut header = [0; RECORD_HEADER_LEN];
         for (offset, bytes) in [
             (2, user.as_bytes()),
@@ -98,6 +99,7 @@ impl Header {
         self.variable_records.extend_from_slice(&header);
         self.variable_records.extend_from_slice(data);
         self.variable_record_count += 1;
+        true
     }
 
     /// Adds the record that describes the compression.
