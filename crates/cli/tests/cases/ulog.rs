@@ -54,7 +54,7 @@ fn records_of_a_wrong_length_are_payloads() {
         .run(&["convert", &file, "-o", "out", "--format", "csv"])
         .assert_status(3, &["200 records"]);
     let table = folder.read("out/wrong_record_length_irlock_report_0.csv");
-    assert!(table.starts_with("time,timestamp,signature,pos_x,payload\n"), "{table}");
+    assert!(table.starts_with("timestamp,signature,pos_x,payload\n"), "{table}");
     assert_eq!(table.lines().count(), 201);
     let to_stdout = ["convert", &file, "-o", "-", "--topic", "irlock_report"];
     let run = folder.run(&[&to_stdout[..], &["--format", "csv"]].concat());

@@ -46,7 +46,7 @@ pub struct ConvertReport {
     /// received them too.
     pub notes: Vec<String>,
     /// Whether a new MCAP file has messages of ROS 1. Rerun and PlotJuggler 4 read only messages of
-    /// ROS 2, see [`MessageTypes::Ros`](crate::convert::MessageTypes::Ros).
+    /// ROS 2, see [`ConvertRequest::messages`](crate::convert::ConvertRequest::messages).
     pub has_ros1_messages: bool,
     /// Why nothing was written, or no rows or records, if no record was selected.
     pub empty_reason: Option<String>,
