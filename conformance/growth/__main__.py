@@ -29,7 +29,7 @@ import time
 
 import jobs
 
-GROWTH = 2.6
+GROWTH = 2.3
 # Seconds and bytes: smaller results cannot be distinguished from noise.
 SHORT = 0.12
 SMALL = 24 << 20

@@ -373,3 +373,10 @@ fn repaired_file_has_no_reused_schema_id() {
     let lines: Vec<&str> = check.stdout.lines().skip(1).collect();
     assert!(lines.iter().all(|line| line.contains("time.mixed")), "{lines:?}");
 }
+
+#[test]
+fn messages_beside_chunks_are_noted() {
+    let Some(log) = sample("cases/mcap/chunked_and_bare_messages.mcap") else { return };
+    let check = Folder::new().run(&["check", &log]).assert_status(0, &[]).stdout;
+    assert!(check.contains("mcap.message.unchunked"), "{check}");
+}

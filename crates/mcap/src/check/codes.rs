@@ -22,6 +22,7 @@ pub(crate) const CODES: &[&FindingCode] = &[
     &ID_REUSED,
     &INDEX_POSITION,
     &MAGIC_END,
+    &MESSAGE_UNCHUNKED,
     &MESSAGE_INDEX_COUNT,
     &MESSAGE_INDEX_OFFSET,
     &MESSAGE_INDEX_POSITION,
@@ -106,6 +107,10 @@ pub(super) static INDEX_POSITION: FindingCode = FindingCode::error(
 pub(super) static MAGIC_END: FindingCode = FindingCode::error(
     "mcap.magic.end",
     "the file does not end with the MCAP magic bytes; readers that use the summary reject it",
+);
+pub(super) static MESSAGE_UNCHUNKED: FindingCode = FindingCode::note(
+    "mcap.message.unchunked",
+    "messages are beside the chunks; readers that use the index of the chunks skip them",
 );
 pub(super) static MESSAGE_INDEX_COUNT: FindingCode = FindingCode::error(
     "mcap.message_index.count",

@@ -106,6 +106,7 @@ impl ChunkInspection {
             totals.check_undeclared(&reports, findings);
         }
         totals.check_declarations(findings);
+        totals.check_unchunked(findings);
         if are_all_chunks_read && self.layout.is_complete {
             totals.check_statistics(findings);
         }
@@ -187,6 +188,17 @@ impl<'l> FileTotals<'l> {
             if !is_declared_before(*channel, *offset) {
                 add(*offset..*offset, *channel, 1);
             }
+        }
+    }
+
+    /// Reports messages beside the chunks of a file that has chunks.
+    fn check_unchunked(&self, findings: &mut Findings) {
+        let (outside, chunks) = (&self.layout.outside, self.layout.chunks.len());
+        if let (Some(start), 1..) = (outside.start, chunks) {
+            let count = outside.counts.values().sum();
+            let message = format!("the file also has chunks: {chunks}");
+            let finding = Finding::new(&code::MESSAGE_UNCHUNKED, message);
+            findings.add(finding.with_bytes(start..start).with_count(count));
         }
     }
 

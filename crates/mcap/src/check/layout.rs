@@ -62,6 +62,8 @@ pub(super) struct ChunkEntry {
 /// Messages outside chunks.
 #[derive(Default)]
 pub(super) struct UnchunkedMessages {
+    /// The offset of the first of them.
+    pub(super) start: Option<u64>,
     pub(super) counts: BTreeMap<u16, u64>,
     /// The first and the last log time.
     pub(super) times: Option<(u64, u64)>,
@@ -278,6 +280,7 @@ impl FileLayout {
 
     fn add_message(&mut self, offset: u64, content: &[u8]) {
         let Some((channel, time)) = wire::message(content) else { return };
+        self.outside.start.get_or_insert(offset);
         let is_first = !self.outside.counts.contains_key(&channel);
         *self.outside.counts.entry(channel).or_default() += 1;
         let (first, last) = self.outside.times.unwrap_or((time, time));
