@@ -99,6 +99,20 @@ fn trailing_bytes_are_rejected_unless_the_layout_allows_them() {
 }
 
 #[test]
+fn padding_at_the_end_may_be_missing_but_not_longer() {
+    let mut padding = number("_padding0", Primitive::U8, Some(2));
+    padding.role = FieldRole::Hidden;
+    let layout = layout("t", vec![number("x", Primitive::U16, None), padding]);
+    let messages = LayoutMessages::new(&layout, "p").unwrap();
+    for payload in [&[1, 2][..], &[1, 2, 0], &[1, 2, 0, 0]] {
+        let mut out = Vec::new();
+        assert!(messages.append_message(payload, &mut out));
+        assert_eq!(out, [1, 2]);
+    }
+    assert!(!messages.append_message(&[1, 2, 0, 0, 0], &mut Vec::new()));
+}
+
+#[test]
 fn names_are_made_valid_and_unique() {
     let fields = vec![
         number("1st", Primitive::U8, None),
