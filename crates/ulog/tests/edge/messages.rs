@@ -28,8 +28,10 @@ pub(crate) const CASES: &[Case] = &[
         assert_eq!(edge.times("dropouts"), [1010.0; 3]);
     }),
     ("57_D_too_short.ulg", |edge| {
-        edge.has_rows(&[("att", 4)]);
-        let damage = edge.damage();
+        // The record of a wrong length is delivered, and its decoder rejects it.
+        edge.has_rows(&[("att", 5)]);
+        assert_eq!(edge.table("att").num_rows(), 4);
+        let damage = &edge.log().manifest().damage;
         assert_eq!(damage.len(), 1, "{damage:?}");
         assert_eq!(damage[0].kind, DamageKind::Undecodable);
         assert_eq!((&damage[0].bytes, damage[0].records), (&(177..190), 1));

@@ -151,14 +151,13 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
     // cannot find their positions, and their records are not counted.
     let is_readable =
         |entry: &Damage| manifest.access == LogAccess::Scanned || entry.records > 0;
-    // A message about the log itself, e.g. ULog information, has no topic, and is only
-    // decoded when the log is opened.
-    let is_of_log = |entry: &Damage| {
-        let is_undecodable = matches!(entry.kind, Undecodable | OverLimit);
-        is_undecodable && entry.records > 0 && entry.topic.is_none()
+    // A record is delivered and its decoder reports the damage; a message about the log itself,
+    // e.g. ULog information, is only decoded when the log is opened.
+    let is_of_decoder = |entry: &Damage| {
+        matches!(entry.kind, Undecodable | OverLimit) && entry.records > 0
     };
     for entry in &manifest.damage {
-        if entry.kind.is_loss() && is_readable(entry) && !is_of_log(entry) {
+        if entry.kind.is_loss() && is_readable(entry) && !is_of_decoder(entry) {
             assert!(
                 overlaps_similar_damage(entry, damage),
                 "a full read lacks {entry:?}: {damage:?}"
