@@ -46,7 +46,16 @@ impl FileCompression {
 
     /// Detects the compression of a file that starts with `head`.
     pub fn detect(head: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|compression| head.starts_with(compression.magic()))
+        let frames = after_skippable_frames(head);
+        Self::ALL.into_iter().find(|compression| {
+            let head = if compression.has_skippable_frames() { frames } else { head };
+            head.starts_with(compression.magic())
+        })
+    }
+
+    /// Returns whether a file may have [skippable frames](after_skippable_frames).
+    fn has_skippable_frames(self) -> bool {
+        matches!(self, Self::Zstd | Self::Lz4)
     }
 
     /// Returns the compression that the extension of `name` shows, and the name without that
@@ -136,6 +145,13 @@ impl FileCompression {
         let limit = len.saturating_mul(MAX_RATIO).saturating_add(MIN_BOMB_BYTES);
         let unpacker = self.unpacker(BufReader::with_capacity(1 << 17, packed))?;
         let (len, broken) = copy(unpacker, unpacked, limit)?;
+        if let (0, Some(err)) = (len, &broken) {
+            let name = self.name();
+            let message = format!(
+                "the {name} data is damaged ({err}): no byte can be decompressed"
+            );
+            return Err(Error::other(message));
+        }
         Ok(broken.map(|err| Finding {
             damage: Damage::new(DamageKind::Truncated, len..len),
             topic: None,
@@ -146,6 +162,17 @@ impl FileCompression {
             ),
         }))
     }
+}
+
+/// Returns the bytes after the skippable frames at the start of `head`, which Zstandard and LZ4 have in
+/// common (RFC 8878, section 3.1.2): 0x184D2A50 to 0x184D2A5F and the length of the contents, each a
+/// u32, and the contents. The program `pzstd` begins with one.
+fn after_skippable_frames(mut head: &[u8]) -> &[u8] {
+    while let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, contents @ ..] = head {
+        let len = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+        head = contents.get(len..).unwrap_or_default();
+    }
+    head
 }
 
 /// Copies `input` until its end or an error. Returns the number of bytes, and the error.
@@ -298,6 +325,32 @@ mod tests {
         );
         let cut = &packed[..lz4(b"log").len() + 9];
         assert_eq!(unpack_bytes(FileCompression::Lz4, cut), (b"log".to_vec(), true));
+    }
+
+    #[test]
+    fn file_may_begin_with_skippable_frames() {
+        let skippable = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 9, 9, 9, 9];
+        let zstd = zstd::encode_all(&b"log"[..], 3).unwrap();
+        for (compression, frame) in
+            [(FileCompression::Zstd, zstd), (FileCompression::Lz4, lz4(b"log"))]
+        {
+            let packed = [&skippable[..], &skippable, &frame].concat();
+            assert_eq!(FileCompression::detect(&packed), Some(compression));
+            assert_eq!(unpack_bytes(compression, &packed), (b"log".to_vec(), false));
+        }
+        assert_eq!(FileCompression::detect(&skippable), None);
+    }
+
+    #[test]
+    fn damaged_data_without_a_readable_byte_is_an_error() {
+        for (compression, packed) in [
+            (FileCompression::Lz4, lz4(&[7; 50_000])),
+            (FileCompression::Bzip2, bzip2(&[7; 50_000])),
+        ] {
+            let cut = &packed[..packed.len() - 12];
+            let error = compression.unpack(cut, cut.len() as u64).unwrap_err();
+            assert!(error.to_string().contains("data is damaged"), "{error}");
+        }
     }
 
     #[test]
