@@ -108,7 +108,9 @@ impl Input {
     /// memory if they are compressed.
     pub fn from_source(name: &str, origin: Arc<dyn Source>) -> Result<Self> {
         let name = name.to_owned();
-        let head = origin.read_at(0..8).with_context(|| name.clone())?;
+        let head = origin
+            .read_at(0..FileCompression::HEAD_LEN)
+            .with_context(|| name.clone())?;
         let Some(compression) = FileCompression::detect(&head) else {
             return Ok(Self::from_uncompressed(name, origin));
         };
@@ -140,7 +142,7 @@ impl Input {
 
     fn open_remote(url: &str, session: &Session) -> Result<Self> {
         let Remote { name, source: origin, is_whole } = remote::open(url, session)?;
-        let head = origin.read_at(0..8).cannot_open(&name)?;
+        let head = origin.read_at(0..FileCompression::HEAD_LEN).cannot_open(&name)?;
         let Some(compression) = FileCompression::detect(&head) else {
             return Ok(Self {
                 is_remote: !is_whole,
@@ -149,9 +151,9 @@ impl Input {
         };
         let mut stream = SourceReader::new(origin.clone());
         let unpacked = compression.unpack(&mut stream, origin.len());
-        let (file, loss) = unpacked.cannot_open(&name)?;
         // A network failure must not be reported as damage in the compressed stream.
         stream.end().cannot_open(&name)?;
+        let (file, loss) = unpacked.cannot_open(&name)?;
         let source = source(&name, file, session).cannot_open(&name)?;
         Ok(Self {
             source,
@@ -170,7 +172,10 @@ impl Input {
         let mut file = file.cannot_open(&name)?;
 
         let mut head = Vec::new();
-        (&mut file).take(8).read_to_end(&mut head).cannot_open(&name)?;
+        (&mut file)
+            .take(FileCompression::HEAD_LEN)
+            .read_to_end(&mut head)
+            .cannot_open(&name)?;
         file.rewind().cannot_open(&name)?;
         let Some(compression) = FileCompression::detect(&head) else {
             let source = source(&name, file, session).cannot_open(&name)?;

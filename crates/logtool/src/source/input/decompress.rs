@@ -44,6 +44,9 @@ const MIN_BOMB_BYTES: u64 = 64 << 20;
 impl FileCompression {
     const ALL: [Self; 5] = [Self::Gzip, Self::Bzip2, Self::Xz, Self::Zstd, Self::Lz4];
 
+    /// The number of bytes that identify a compression, also after a short skippable frame.
+    pub const HEAD_LEN: u64 = 64;
+
     /// Detects the compression of a file that starts with `head`.
     pub fn detect(head: &[u8]) -> Option<Self> {
         let frames = after_skippable_frames(head);
