@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.signal
+import scipy.stats
 from logtool import run
 from pyulog import ULog
 from pyulog.px4 import PX4ULog
@@ -322,7 +323,8 @@ def step_response(setpoint, measured, least, used):
     rows, right = np.array(rows), np.array(right)
     parts = np.arange(len(rows)) // 2 % 5
     partial = np.array([response(parts != part) for part in np.unique(parts)])
-    deviation = np.sqrt(len(partial) - 1) * partial.std(axis=0)
+    student = scipy.stats.t.ppf(0.5 + 0.6827 / 2, len(partial) - 1)
+    deviation = student * np.sqrt(len(partial) - 1) * partial.std(axis=0)
     if np.sqrt((deviation**2).mean()) > 0.1:
         return None
     return len(rows), response(parts >= 0), deviation

@@ -61,7 +61,8 @@ pub struct StepResponse {
     /// The response.
     pub response: Vec<f64>,
     /// The standard deviation of each value of the response, estimated by leaving out each of five
-    /// parts of the windows (jackknife). Its root mean square is at most 0.1.
+    /// parts of the windows (jackknife), times Student's t for the number of parts. Its root mean square
+    /// is at most 0.1.
     pub deviation: Vec<f64>,
     /// The response to inputs of more than 500 degrees (or degrees per second); `None` if there are too
     /// few such windows, or if its standard deviation is too large.

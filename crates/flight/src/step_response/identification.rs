@@ -14,6 +14,8 @@ const PARTS: usize = 5;
 const WINDOWS_TOGETHER: u32 = 2;
 /// The minimum number of windows: two parts.
 const MIN_WINDOWS: u32 = 2 * WINDOWS_TOGETHER;
+/// Student's t for 68.27 % and two to five parts, because few parts hardly determine a deviation.
+const STUDENT: [f64; PARTS - 1] = [1.837, 1.321, 1.197, 1.142];
 /// The maximum root mean square of the standard deviations of a response.
 const MAX_DEVIATION: f64 = 0.1;
 
@@ -85,12 +87,13 @@ impl Identification {
         };
         let partial: Vec<Vec<f64>> =
             (0..used.len()).map(without).collect::<Option<_>>()?;
+        let student = STUDENT.get(used.len().checked_sub(2)?)?;
         let count = used.len() as f64;
         let deviation_at = |index: usize| {
             let values = || partial.iter().filter_map(|values| values.get(index));
             let mean = values().sum::<f64>() / count;
             let squares: f64 = values().map(|value| (value - mean).powi(2)).sum();
-            ((count - 1.0) / count * squares).sqrt()
+            student * ((count - 1.0) / count * squares).sqrt()
         };
         let deviation: Vec<f64> = (0..response.len()).map(deviation_at).collect();
         let squares: f64 = deviation.iter().map(|value| value * value).sum();
