@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.signal
+import scipy.stats
 from logtool import run
 from pyulog import ULog
 from pyulog.px4 import PX4ULog
@@ -273,8 +274,9 @@ def flying(peer, end):
 
 
 def step_response(setpoint, measured, least, used):
-    """The step response by least squares; the arguments are times in microseconds and values. The
-    equations of all windows are solved at once, with those of the smoothness as further rows."""
+    """The step response by least squares, and its standard deviation by leaving out each of five
+    parts; the arguments are times in microseconds and values. The equations of all windows are solved
+    at once, with those of the smoothness as further rows. None if the deviation exceeds 0.1."""
     (sp_times, sp), (times, values) = (
         (t[np.isfinite(v)].astype(np.int64), v[np.isfinite(v)]) for t, v in (setpoint, measured)
     )
@@ -292,8 +294,8 @@ def step_response(setpoint, measured, least, used):
 
     gaps = np.flatnonzero((np.diff(times) > 3 * interval) | (np.diff(times) < 1))
     total = length + count + early
-    shift = max(int(count * step), int((sp_times[-1] - sp_times[0]) / 5_000))
-    rows, right, windows = [], [], 0
+    shift = max(int(count * step / 2), int((sp_times[-1] - sp_times[0]) / 5_000))
+    rows, right = [], []
     for own in np.split(np.arange(len(times)), gaps + 1):
         start, end = max(times[own[0]], sp_times[0]), min(times[own[-1]], sp_times[-1])
         while start + int(total * step) <= end:
@@ -306,17 +308,26 @@ def step_response(setpoint, measured, least, used):
                     delayed = inputs[at - np.arange(-early, length)]
                     rows.append(delayed - delayed.mean(axis=0))
                     right.append(outputs - outputs.mean())
-                    windows += 1
             start += shift
-    if windows < 10:
+    if len(rows) < 4:
         return None
-    rows, right = np.concatenate(rows), np.concatenate(right)
-    lags = length + early
-    weight = np.sqrt(1e-3 * (rows**2).sum() / lags)
-    rows = np.concatenate([rows, weight * np.diff(np.eye(lags), axis=0)])
-    right = np.concatenate([right, np.zeros(lags - 1)])
-    impulse = np.linalg.lstsq(rows, right)[0]
-    return windows, (np.cumsum(impulse) - impulse / 2)[early:]
+
+    def response(used):
+        used_rows, used_right = np.concatenate(rows[used]), np.concatenate(right[used])
+        weight = np.sqrt(1e-3 * (used_rows**2).mean() * len(used_rows))
+        smooth = weight * np.diff(np.eye(length + early), axis=0)
+        used_right = np.concatenate([used_right, np.zeros(len(smooth))])
+        impulse = np.linalg.lstsq(np.concatenate([used_rows, smooth]), used_right)[0]
+        return (np.cumsum(impulse) - impulse / 2)[early:]
+
+    rows, right = np.array(rows), np.array(right)
+    parts = np.arange(len(rows)) // 2 % 5
+    partial = np.array([response(parts != part) for part in np.unique(parts)])
+    student = scipy.stats.t.ppf(0.5 + 0.6827 / 2, len(partial) - 1)
+    deviation = student * np.sqrt(len(partial) - 1) * partial.std(axis=0)
+    if np.sqrt((deviation**2).mean()) > 0.1:
+        return None
+    return len(rows), response(parts >= 0), deviation
 
 
 def quaternion_angle(data, field, axis):
@@ -355,9 +366,10 @@ def step_responses(peer, ours, end):
             if theirs is not mine:
                 yield f"{key}: {'none' if mine is None else 'one'}, unlike NumPy"
             continue
-        windows, response = theirs
+        windows, response, deviation = theirs
         yield from close(f"{key} windows", mine["windows"], windows, 0, 0)
         yield from close(f"{key} response", mine["response"], response, 1e-3, 1e-3)
+        yield from close(f"{key} deviation", mine["deviation"], deviation, 1e-3, 1e-3)
     yield from (f"{key}: only ours" for key in found)
 
 
@@ -440,6 +452,8 @@ MADE_TIMES = {
 }
 #: The time constants of made plants in seconds.
 CONSTANTS = (0.03, 0.06, 0.1)
+#: The durations of made logs of plants in seconds, with the greatest overshoot in percent.
+DURATIONS = {60: 1, 6: 3}
 
 
 def made_times(intervals, dropout):
@@ -492,8 +506,12 @@ def made_plants(folder):
     """Plants of the first order, simulated by SciPy: their final value, no overshoot."""
     random = np.random.default_rng(2)
     fine = np.arange(0, 60.5, 1e-3)
-    for name, (intervals, dropout) in MADE_TIMES.items():
+    cases = [(*case, seconds) for case in MADE_TIMES.items() for seconds in DURATIONS]
+    for name, (intervals, dropout), seconds in cases:
+        if dropout and dropout[1] > seconds:
+            continue
         times = made_times(intervals, dropout)
+        times = times[times <= seconds]
         setpoints, outputs = [], []
         for constant in CONSTANTS:
             changes = np.cumsum(random.uniform(0.3, 0.8, 200))
@@ -514,14 +532,14 @@ def made_plants(folder):
         different = [] if len(responses) == 3 else [f"{len(responses)} responses"]
         for response, constant in zip(responses, CONSTANTS, strict=False):
             end, metrics = response["response"][-1], response["metrics"]
-            if abs(end - 1) > 0.02 or metrics["overshoot_percent"] > 1:
+            if abs(end - 1) > 0.02 or metrics["overshoot_percent"] > DURATIONS[seconds]:
                 different.append(f"{constant} s: ends at {end:.3f}, {metrics}")
             at = np.arange(len(response["response"])) * response["time_step_s"]
             error = np.abs(response["response"] - (1 - np.exp(-at / constant)))
             # The first two values share the step with the time between two samples.
             if error[2:].max() > 0.05:
                 different.append(f"{constant} s: {error[2:].max():.3f} from the response of the plant")
-        yield f"plants, {name}", different
+        yield f"plants, {name}, {seconds} s", different
 
 
 def main():

@@ -87,7 +87,13 @@ pub fn analyze(data: &FlightData) -> FlightAnalysis {
     let phases = Phases::new(data);
     let sampled = SAMPLED_TOPICS.iter().filter_map(|topic| data.first_instance(topic));
     let sampling = sampled.filter_map(SamplingRegularity::new);
-    let diagnoses = diagnostics::diagnose(data, &phases);
+    let mut diagnoses = diagnostics::diagnose(data, &phases);
+    for evidence in diagnoses.iter_mut().flat_map(|diagnosis| &mut diagnosis.evidence) {
+        evidence.value_name = data.value_name(&evidence.name, evidence.value);
+        evidence.threshold_name = evidence
+            .threshold
+            .and_then(|threshold| data.value_name(&evidence.name, threshold));
+    }
     FlightAnalysis {
         statistics: FlightStatistics::new(data, &phases),
         examinations: examine(data, &phases, &diagnoses),

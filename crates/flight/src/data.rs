@@ -31,6 +31,8 @@ pub struct FlightData {
     pub parameters: BTreeMap<String, f64>,
     /// The name of each flight mode, by its value of `vehicle_status.nav_state`.
     pub mode_names: BTreeMap<u8, String>,
+    /// The names of the values of states, by `message.field`, e.g. `sensor_gps.jamming_state`.
+    pub value_names: BTreeMap<String, BTreeMap<i64, String>>,
     /// The names of the bits of fields, by `message.field`, e.g. `esc_report.failures`.
     pub bit_names: BTreeMap<String, BTreeMap<u32, String>>,
     /// Whether `vehicle_imu_status.accel_vibration_metric` is a velocity, as in PX4 before 1.13.
@@ -85,6 +87,14 @@ impl FlightData {
     ) -> impl Iterator<Item = &'s Series> {
         let has_topic = |series: &&Series| series.topic == *topic;
         self.series.iter().filter(has_topic).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Returns the name of a value of the field with this [label](Series::label), if it is a state.
+    pub(crate) fn value_name(&self, label: &str, value: f64) -> Option<String> {
+        let (topic, field) = label.rsplit_once('.')?;
+        let message = topic.split('.').next().unwrap_or(topic);
+        let names = self.value_names.get(&format!("{message}.{field}"))?;
+        names.get(&(value as i64)).filter(|_| value.fract() == 0.0).cloned()
     }
 
     /// Returns the names of the bits that are set in `flags`, the value of the field `name`, e.g. "motor

@@ -109,6 +109,10 @@ pub struct Evidence {
     pub unit: &'static str,
     /// The threshold that the value crossed, if there is one.
     pub threshold: Option<f64>,
+    /// The name of the value, if it is a state that has one, e.g. `CRITICAL`.
+    pub value_name: Option<String>,
+    /// The name of the threshold, if it is a state that has one.
+    pub threshold_name: Option<String>,
 }
 
 /// A possible fault of a vehicle, with its time and its evidence.
@@ -152,7 +156,14 @@ impl Diagnosis {
         unit: &'static str,
         threshold: Option<f64>,
     ) -> Self {
-        self.evidence.push(Evidence { name: name.into(), value, unit, threshold });
+        self.evidence.push(Evidence {
+            name: name.into(),
+            value,
+            unit,
+            threshold,
+            value_name: None,
+            threshold_name: None,
+        });
         self
     }
 

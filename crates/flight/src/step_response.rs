@@ -3,7 +3,8 @@
 //! Flight Review's page "PID Analysis" used the method of PID-Analyzer, which deconvolves windows of one
 //! second. Their window function weakens late values, so that a response without overshoot seems to have
 //! some. Here, the impulse response is the one whose convolution with the setpoint is closest to the
-//! measurement, in all windows together. A step response is its sum.
+//! measurement, in all windows together. A step response is its sum. A response whose standard
+//! deviation is too large is left out.
 
 mod identification;
 
@@ -14,7 +15,7 @@ use crate::{
     data::FlightData,
     phases::Phases,
     series::{Series, mean_interval, seconds},
-    step_response::identification::{NormalEquations, margins, response_length},
+    step_response::identification::{Identification, margins, response_length},
 };
 
 /// The minimum inputs of a window in degrees per second and in degrees. Windows with a stronger
@@ -22,13 +23,10 @@ use crate::{
 const MIN_RATE: f64 = 20.0;
 const MIN_ANGLE: f64 = 5.0;
 const HIGH_INPUT: f64 = 500.0;
-/// The minimum number of windows of a response: those of the ten that PID-Analyzer requires overlap.
-const MIN_WINDOWS: u32 = 5;
-/// The duration of a window in seconds, and the maximum number of windows of a flight.
+/// The duration of a window in seconds, and the maximum number of windows of a flight. Half of a
+/// window overlaps with the next one, unless the flight is too long for that.
 const WINDOW_S: f64 = 1.0;
 const MAX_WINDOWS: f64 = 5_000.0;
-/// The number of parts that the windows are divided into, for the deviation of the response.
-const PARTS: usize = 5;
 /// The shortest time between two values of a response in seconds.
 const MIN_STEP_S: f64 = 0.01;
 /// The numbers of points on each side of a mean.
@@ -62,10 +60,12 @@ pub struct StepResponse {
     pub time_step_s: f64,
     /// The response.
     pub response: Vec<f64>,
-    /// The standard deviation of the responses of five parts of the windows.
+    /// The standard deviation of each value of the response, estimated by leaving out each of five
+    /// parts of the windows (jackknife), times Student's t for the number of parts. Its root mean square
+    /// is at most 0.1.
     pub deviation: Vec<f64>,
-    /// The response to inputs of more than 500 degrees (or degrees per second); `None` with fewer than
-    /// five such windows.
+    /// The response to inputs of more than 500 degrees (or degrees per second); `None` if there are too
+    /// few such windows, or if its standard deviation is too large.
     pub response_to_high_input: Option<Vec<f64>>,
     /// The metrics of the response.
     pub metrics: ResponseMetrics,
@@ -187,7 +187,8 @@ fn samples(series: &Series, values: impl Iterator<Item = f64>) -> Vec<(i64, f64)
 /// Both signals consist of times in nanoseconds and values, and are sorted by time. A window is
 /// ignored if the setpoint stays below `min_input`, or if
 /// `is_used` returns false for the first and the last time of the window. The controller and the
-/// axis of the result are empty. Returns `None` if fewer than five windows remain.
+/// axis of the result are empty. Returns `None` if fewer than four windows remain, or if the root mean
+/// square of the standard deviations of the response exceeds 0.1.
 pub fn step_response(
     setpoint: &[(i64, f64)],
     measured: &[(i64, f64)],
@@ -210,10 +211,9 @@ pub fn step_response(
     let nanos = |samples: usize| (samples as f64 * step_s * 1e9) as i64;
     let (first, last) = (setpoint.first()?.0, setpoint.last()?.0);
     let flight = seconds(last.saturating_sub(first));
-    let shift = nanos(count).max((flight / MAX_WINDOWS * 1e9) as i64);
-    let mut parts = vec![NormalEquations::new(length); PARTS];
-    let mut high = NormalEquations::new(length);
-    let mut windows = (0..PARTS).cycle();
+    let shift = (nanos(count) / 2).max((flight / MAX_WINDOWS * 1e9) as i64);
+    let mut usual = Identification::new(length);
+    let mut high = Identification::new(length);
     for segment in segments(measured, (interval * GAP_INTERVALS) as i64) {
         let (Some((start, _)), Some((end, _))) = (segment.first(), segment.last())
         else {
@@ -235,47 +235,25 @@ pub fn step_response(
                     input.iter().map(|value| value.abs()).fold(0.0, f64::max);
                 if strength > HIGH_INPUT {
                     high.add(&input, &output);
-                } else if strength > min_input
-                    && let Some(part) =
-                        windows.next().and_then(|own| parts.get_mut(own))
-                {
-                    part.add(&input, &output);
+                } else if strength > min_input {
+                    usual.add(&input, &output);
                 }
             }
             start = start.saturating_add(shift);
         }
     }
-    let mut all = NormalEquations::new(length);
-    parts.iter().for_each(|part| all.add_all(part));
-    if all.windows < MIN_WINDOWS {
-        return None;
-    }
-    let response = all.step_response()?;
-    let responses: Vec<Vec<f64>> =
-        parts.iter().filter_map(NormalEquations::step_response).collect();
+    let estimate = usual.estimate()?;
     Some(StepResponse {
         controller: "",
         axis: "",
         sample_rate_hz: rate,
-        windows: all.windows,
+        windows: usual.windows(),
         time_step_s: step_s,
-        metrics: ResponseMetrics::new(&response, step_s),
-        deviation: deviation(&response, &responses),
-        response,
-        response_to_high_input: (high.windows >= MIN_WINDOWS)
-            .then(|| high.step_response())
-            .flatten(),
+        metrics: ResponseMetrics::new(&estimate.response, step_s),
+        response: estimate.response,
+        deviation: estimate.deviation,
+        response_to_high_input: high.estimate().map(|estimate| estimate.response),
     })
-}
-
-/// Returns the standard deviation of each value of `responses` from that of `response`.
-fn deviation(response: &[f64], responses: &[Vec<f64>]) -> Vec<f64> {
-    let of = |(index, value): (usize, &f64)| {
-        let others = responses.iter().filter_map(|own| own.get(index));
-        let squares: f64 = others.map(|other| (other - value).powi(2)).sum();
-        (squares / responses.len().max(1) as f64).sqrt()
-    };
-    response.iter().enumerate().map(of).collect()
 }
 
 /// Returns the mean of `samples` around `time`, weighted by a triangle of `step_s` to each side.

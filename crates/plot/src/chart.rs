@@ -63,13 +63,6 @@ pub struct Level {
 }
 
 impl Panel {
-    /// Returns the names of the values of the left axis, if all lines have the same ones.
-    pub fn value_names(&self) -> Option<&BTreeMap<i64, String>> {
-        let names = &self.lines.first()?.value_names;
-        let is_same = self.lines.iter().all(|line| line.value_names == *names);
-        (is_same && !names.is_empty()).then_some(names)
-    }
-
     /// Returns the lines of both axes.
     pub fn all_lines(&self) -> impl Iterator<Item = &Line> + Clone {
         let right = self.right.iter().flat_map(|right| &right.lines);
@@ -119,6 +112,8 @@ pub struct XyAxis {
     /// The lowest and the highest value of the axis, or `None` to derive them from the
     /// values. Positions outside are not drawn.
     pub limits: Option<(f64, f64)>,
+    /// The names of the values, if they are states.
+    pub value_names: BTreeMap<i64, String>,
 }
 
 /// A line in an [`XyPanel`].
@@ -142,7 +137,7 @@ pub struct Line {
     pub signal: Signal,
     /// Whether a value lasts until the next one, so that the line has steps.
     pub is_held: bool,
-    /// The names of the values, if they are states.
+    /// The names of the values, if they are states. An axis has them if all its lines have the same.
     pub value_names: BTreeMap<i64, String>,
 }
 
@@ -265,6 +260,13 @@ impl Chart {
         let (start, end) = (self.time.seconds(start), self.time.seconds(end));
         if start < end { (start, end) } else { (start - 0.5, end + 0.5) }
     }
+}
+
+/// Returns the names of the values of an axis, if all of its `lines` have the same ones.
+pub(crate) fn names_of_axis(lines: &[Line]) -> Option<&BTreeMap<i64, String>> {
+    let names = &lines.first()?.value_names;
+    let is_same = lines.iter().all(|line| line.value_names == *names);
+    (is_same && !names.is_empty()).then_some(names)
 }
 
 /// Returns the first and the last time of all `signals`.

@@ -5,7 +5,7 @@ pub(crate) mod legend;
 mod marks;
 mod xy;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use logtool_core::Result;
 use plotters::{
@@ -17,7 +17,7 @@ use plotters::{
 };
 
 use crate::{
-    chart::{Band, Chart, Line, Panel},
+    chart::{Band, Chart, Line, Panel, names_of_axis},
     draw::{
         canvas::{Area, Canvas, GRID_COLOR, LINE_COLOR, THIN_WIDTH, px, text},
         legend::{LegendEntry, LegendSample},
@@ -415,21 +415,10 @@ impl ValueAxes {
     fn new(panel: &Panel, height: i32) -> Self {
         let right = panel.right.as_ref();
         Self {
-            left: match (panel.limits, panel.value_names()) {
-                (None, Some(names)) => state_axis(panel, names, height),
-                _ => value_axis(&panel.lines, panel.limits, height),
-            },
+            left: value_axis(&panel.lines, panel.limits, height),
             right: right.map(|right| value_axis(&right.lines, right.limits, height)),
         }
     }
-}
-
-/// Returns the value axis of a panel with states for a plot of this height.
-fn state_axis(panel: &Panel, names: &BTreeMap<i64, String>, height: i32) -> Axis {
-    let samples = panel.lines.iter().flat_map(|line| line.signal.runs.iter().flatten());
-    let values: BTreeSet<i64> =
-        samples.map(|(_, value)| value.round() as i64).collect();
-    Axis::states(&values, names, value_tick_count(height) * 2)
 }
 
 /// Returns the value axis of `lines` for a plot of this height.
@@ -438,6 +427,11 @@ fn value_axis(lines: &[Line], limits: Option<(f64, f64)>, height: i32) -> Axis {
     let low = spans().map(|span| span.0).fold(f64::INFINITY, f64::min);
     let high = spans().map(|span| span.1).fold(f64::NEG_INFINITY, f64::max);
     let tick_count = value_tick_count(height);
+    if let Some(names) = names_of_axis(lines) {
+        let samples = lines.iter().flat_map(|line| line.signal.runs.iter().flatten());
+        let values = samples.map(|(_, value)| *value);
+        return Axis::states(&states(values), names, limits, tick_count * 2);
+    }
     if let Some((low, high)) = limits {
         return Axis::numbers(low, high, tick_count, false);
     }
@@ -447,6 +441,11 @@ fn value_axis(lines: &[Line], limits: Option<(f64, f64)>, height: i32) -> Axis {
     } else {
         Axis::numbers(low, high, tick_count, true)
     }
+}
+
+/// Returns the states among `values`, which are whole numbers.
+fn states(values: impl Iterator<Item = f64>) -> BTreeSet<i64> {
+    values.filter(|value| value.is_finite()).map(|value| value.round() as i64).collect()
 }
 
 /// Returns the number of ticks of a value axis with this height.

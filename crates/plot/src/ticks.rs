@@ -54,21 +54,32 @@ impl Axis {
         Self::new(start, end, step, TickUnit::Number)
     }
 
-    /// Creates an axis of states, with ticks at about `tick_count` of the `values` that occur.
+    /// Creates an axis of states, with ticks at the `values` that occur between the `limits`. Without
+    /// limits, all values are within the axis. Labels that would overlap others are left out: there is
+    /// room for about twice `tick_count`.
     pub(crate) fn states(
         values: &BTreeSet<i64>,
         names: &BTreeMap<i64, String>,
+        limits: Option<(f64, f64)>,
         tick_count: usize,
     ) -> Self {
         let end = |value: Option<&i64>| value.copied().unwrap_or_default() as f64;
-        let (start, end) = (end(values.first()), end(values.last()));
-        let step = values.len().div_ceil(tick_count.max(1)).max(1);
-        let ticks = values.iter().step_by(step);
-        Self {
-            ticks: ticks.map(|value| *value as f64).collect(),
-            names: names.clone(),
-            ..Self::whole_numbers(start, end, tick_count)
+        let axis = match limits {
+            Some((low, high)) => Self::numbers(low, high, tick_count, false),
+            None => {
+                Self::whole_numbers(end(values.first()), end(values.last()), tick_count)
+            }
+        };
+        let distance = (axis.end - axis.start) / (2 * tick_count.max(1)) as f64;
+        let mut next = axis.start;
+        let mut ticks = Vec::new();
+        for value in values.iter().map(|value| *value as f64) {
+            if (next..=axis.end).contains(&value) {
+                ticks.push(value);
+                next = value + distance;
+            }
         }
+        Self { ticks, names: names.clone(), ..axis }
     }
 
     /// Creates an axis of times of day. `start` and `end` are seconds since the start of the day
@@ -273,9 +284,13 @@ mod tests {
     fn states_have_names_at_the_values_that_occur() {
         let names: BTreeMap<i64, String> =
             [(0, "MANUAL".to_owned()), (3, "AUTO".to_owned())].into();
-        let axis = Axis::states(&[0, 3, 17].into(), &names, 5);
-        let labels: Vec<String> = axis.ticks.iter().map(|t| axis.label(*t)).collect();
-        assert_eq!(labels, ["MANUAL", "AUTO", "17"]);
-        assert!(Axis::states(&BTreeSet::new(), &names, 5).ticks.is_empty());
+        let axis =
+            |limits, count| Axis::states(&[0, 3, 17].into(), &names, limits, count);
+        assert_eq!(labels(&axis(None, 5)), ["MANUAL", "AUTO", "17"]);
+        assert_eq!(labels(&axis(None, 2)), ["MANUAL", "17"]);
+        assert!(Axis::states(&BTreeSet::new(), &names, None, 5).ticks.is_empty());
+        let limited = axis(Some((1.0, 20.0)), 5);
+        assert_eq!(labels(&limited), ["AUTO", "17"]);
+        assert_eq!((limited.start, limited.end), (1.0, 20.0));
     }
 }

@@ -277,4 +277,21 @@ fn states_have_names_on_the_plots_of_reports() {
     let start = page.find("\"title\":\"GPS jamming state\"").unwrap();
     let plot = page[start..].split("\n{\"kind\"").next().unwrap();
     assert!(plot.contains("\"2\":\"WARNING\",\"3\":\"CRITICAL\""), "{plot}");
+    // The evidence in the table of diagnoses, and in the text of `flight`.
+    let text = folder.run(&["flight", &log]).assert_success().stdout;
+    for shown in [
+        "sensor_gps.jamming_state CRITICAL (limit WARNING)",
+        "sensor_gps.spoofing_state NONE (limit INDICATED)",
+    ] {
+        assert!(page.contains(shown) && text.contains(shown), "{shown}: {text}");
+    }
+    let analysis = flight("px4_1_16_jamming").unwrap();
+    let evidence = analysis["diagnoses"][0]["evidence"].as_array().unwrap();
+    let mut evidence = evidence.iter();
+    let jamming =
+        evidence.find(|own| own["name"] == "sensor_gps.jamming_state").unwrap();
+    let shown = ["value", "value_name", "threshold", "threshold_name"];
+    let expected: [serde_json::Value; 4] =
+        [3.0.into(), "CRITICAL".into(), 2.0.into(), "WARNING".into()];
+    assert_eq!(shown.map(|key| jamming[key].clone()), expected);
 }

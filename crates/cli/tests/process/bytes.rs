@@ -8,7 +8,7 @@ pub(crate) fn message(kind: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn keyed_message(kind: u8, key: &str, value: &[u8]) -> Vec<u8> {
+pub(crate) fn keyed_message(kind: u8, key: &str, value: &[u8]) -> Vec<u8> {
     let mut payload = vec![key.len() as u8];
     payload.extend_from_slice(key.as_bytes());
     payload.extend_from_slice(value);

@@ -253,3 +253,41 @@ fn damage_dropouts_and_parameter_changes_are_marked() {
         assert!(marks.iter().all(|mark| !start.contains(mark)), "{log}");
     }
 }
+
+/// Returns how often each of `texts` is a text of a plot.
+fn texts<const N: usize>(svg: &str, texts: [&str; N]) -> [usize; N] {
+    texts.map(|text| svg.matches(&format!(">\n{text}\n<")).count())
+}
+
+#[test]
+fn states_have_names_on_each_axis() {
+    let Some(log) = sample("ulog/pyulog_sample_px4_events.ulg") else { return };
+    let folder = Folder::new();
+    let plot = |arguments: &[&str]| {
+        let first = ["plot", &log, "--no-modes", "-q", "-f", "-o", "x.svg"];
+        folder.run(&[&first[..], arguments].concat()).assert_success();
+        folder.read("x.svg")
+    };
+    // The values are those of `pyulog`, the names those of the messages of PX4 1.14: a field of a
+    // nested type, an element of a list, and a field of four bytes.
+    let svg = plot(&["position_setpoint_triplet.current.type"]);
+    let names = ["POSITION", "LOITER", "TAKEOFF", "LAND", "IDLE"];
+    assert_eq!(texts(&svg, names), [1; 5], "{svg}");
+    let svg = plot(&["control_allocator_status.actuator_saturation[0]"]);
+    let names = ["LOWER", "OK", "\u{2212}2"];
+    assert_eq!(texts(&svg, names), [1, 1, 0], "{svg}");
+    let svg = plot(&["vehicle_command.command"]);
+    assert_eq!(texts(&svg, ["NAV_TAKEOFF", "1000"]), [1, 0], "{svg}");
+    // An axis on the right, one with limits, and those of a plot against other values.
+    let svg = plot(&["--panel", "battery_status.voltage_v; vehicle_status.nav_state"]);
+    assert_eq!(texts(&svg, ["AUTO_TAKEOFF", "AUTO_RTL"]), [1, 1], "{svg}");
+    let svg = plot(&["vehicle_status.nav_state", "--limits", "0:6"]);
+    assert_eq!(texts(&svg, ["AUTO_TAKEOFF", "AUTO_RTL"]), [0, 1], "{svg}");
+    for xy in [
+        "vehicle_status.nav_state; battery_status.voltage_v",
+        "battery_status.voltage_v; vehicle_status.nav_state",
+    ] {
+        let svg = plot(&["--xy", xy]);
+        assert_eq!(texts(&svg, ["AUTO_TAKEOFF", "AUTO_RTL"]), [1, 1], "{svg}");
+    }
+}

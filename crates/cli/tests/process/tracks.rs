@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::{
+    bytes::{keyed_message, message, subscription},
     program::Folder,
     samples::{sample, testdata},
 };
@@ -131,4 +132,46 @@ fn unsuitable_track_is_an_error_without_output() {
     let other = ["convert", &bag, "-o", "x.kml", "--format", "gpx"];
     folder.run(&other).assert_status(2, &["x.kml looks like a file"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
+}
+
+/// Returns a log of a release of PX4, with the flight modes 6, 7 and 8.
+fn log_of_release(release: u32) -> Vec<u8> {
+    let mut log = vec![0x55, 0x4c, 0x6f, 0x67, 0x01, 0x12, 0x35, 1];
+    log.extend(1_000_000_u64.to_le_bytes());
+    log.extend(message(b'B', &[0; 40]));
+    log.extend(keyed_message(b'I', "char[3] sys_name", b"PX4"));
+    log.extend(keyed_message(b'I', "uint32_t ver_sw_release", &release.to_le_bytes()));
+    log.extend(message(b'F', b"vehicle_status:uint64_t timestamp;uint8_t nav_state;"));
+    let position = b"vehicle_global_position:uint64_t timestamp;double lat;double lon;";
+    log.extend(message(b'F', position));
+    log.extend(subscription(0, 0, "vehicle_status"));
+    log.extend(subscription(0, 1, "vehicle_global_position"));
+    for second in 1..=6_u8 {
+        let time = (u64::from(second) * 1_000_000).to_le_bytes();
+        let mode = 6 + (second - 1) / 2;
+        log.extend(message(b'D', &[&[0, 0][..], &time, &[mode]].concat()));
+        let lat = (47.0 + f64::from(second) / 1e3).to_le_bytes();
+        let lon = 8_f64.to_le_bytes();
+        log.extend(message(b'D', &[&[1, 0][..], &time, &lat, &lon].concat()));
+    }
+    log
+}
+
+#[test]
+fn modes_of_a_track_have_the_names_of_the_release_of_px4() {
+    // vehicle_status.msg of v1.9.2, and VehicleStatus.msg of v1.17.0 and of 1.18.
+    for (release, names) in [
+        (0x0109_02ff, ["AUTO_RCRECOVER", "AUTO_RTGS", "AUTO_LANDENGFAIL"]),
+        (0x0111_00ff, ["POSITION_SLOW", "FREE5", "ALTITUDE_CRUISE"]),
+        (0x0112_00ff, ["POSITION_SLOW", "GUIDED_COURSE", "ALTITUDE_CRUISE"]),
+    ] {
+        let folder = Folder::with_log(&log_of_release(release));
+        for out in ["x.kml", "x.geojson"] {
+            folder.run(&["convert", "flight.ulg", "-o", out, "-q"]).assert_success();
+            let track = folder.read(out);
+            for name in names {
+                assert!(track.contains(name), "{release:x} {name}: {track}");
+            }
+        }
+    }
 }

@@ -327,6 +327,34 @@ mod tests {
     }
 
     #[test]
+    fn evidence_has_the_names_of_states() {
+        let (mut data, _) = flight(|row, values| {
+            if row >= 20 {
+                values[4] = 3.0;
+            }
+        });
+        // SensorGps.msg of PX4 1.16.
+        let names = [(2, "WARNING"), (3, "CRITICAL")];
+        let names = names.map(|(value, name)| (value, name.to_owned()));
+        let field = "vehicle_gps_position.jamming_state";
+        data.value_names.insert(field.to_owned(), names.into());
+        let analysis = crate::analyze(&data);
+        let mut found = analysis.diagnoses_of_kind(DiagnosisKind::GpsInterference);
+        let evidence = &found.next().unwrap().evidence;
+        let named = |name: &str| {
+            let own = evidence.iter().find(|own| own.name == name).unwrap();
+            (own.value_name.as_deref(), own.threshold_name.as_deref())
+        };
+        assert_eq!(named(field), (Some("CRITICAL"), Some("WARNING")));
+        assert_eq!(named("vehicle_gps_position.eph"), (None, None));
+        let second = "vehicle_gps_position.1.jamming_state";
+        assert_eq!(data.value_name(second, 2.0).as_deref(), Some("WARNING"));
+        assert_eq!(data.value_name(second, 2.5), None);
+        assert_eq!(data.value_name(second, f64::NAN), None);
+        assert_eq!(data.value_name("duration", 2.0), None);
+    }
+
+    #[test]
     fn large_errors_and_few_satellites_are_interference() {
         let found = diagnoses(|row, values| {
             if (20..30).contains(&row) {

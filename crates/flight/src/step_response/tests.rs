@@ -103,6 +103,54 @@ fn response_of_a_second_order_system_is_found() {
 }
 
 #[test]
+fn response_of_a_short_flight_is_found() {
+    for (interval, constant) in [(4, 0.03), (4, 0.1), (10, 0.03), (10, 0.1)] {
+        let expected = |time: f64| 1.0 - (-time / constant).exp();
+        let times = minute(&[interval]);
+        let flight_of = |seconds: i64| {
+            let samples = seconds * 1_000 / interval + 1;
+            flight(&times[..samples as usize], expected)
+        };
+        let (setpoint, measured) = flight_of(4);
+        let found = step_response(&setpoint, &measured, 20.0, |_, _| true).unwrap();
+        // Of 1.52 s each, half a second apart.
+        assert_eq!(found.windows, 5);
+        let metrics = found.metrics;
+        assert!((metrics.final_value - 1.0).abs() < 0.04, "{metrics:?}");
+        assert!(metrics.overshoot_percent.unwrap() < 2.0, "{metrics:?}");
+        let (setpoint, measured) = flight_of(3);
+        assert_eq!(step_response(&setpoint, &measured, 20.0, |_, _| true), None);
+    }
+}
+
+#[test]
+fn uncertain_response_is_not_returned() {
+    let times = minute(&[10]);
+    let (setpoint, measured) = flight(&times, |time| 1.0 - (-time / 0.05).exp());
+    // The measurement in reverse order has nothing to do with the setpoint.
+    let reversed = measured.iter().rev().map(|(_, value)| value);
+    let disturbed = |share: f64| -> Signal {
+        let values = measured.iter().zip(reversed.clone());
+        values.map(|((time, value), other)| (*time, value + share * other)).collect()
+    };
+    let of_first = |seconds: usize, share: f64| {
+        let disturbed = disturbed(share);
+        let samples = seconds * 100;
+        step_response(&setpoint[..samples], &disturbed[..samples], 20.0, |_, _| true)
+    };
+    for seconds in [4, 5, 6, 8, 10, 15] {
+        let found = of_first(seconds, 1.0);
+        assert_eq!(found, None, "{seconds} s");
+    }
+    // A weak disturbance changes the response little, and a long flight averages a strong one.
+    for (seconds, share, error) in [(6, 0.03, 0.1), (60, 0.5, 0.15)] {
+        let found = of_first(seconds, share).unwrap();
+        let final_value = found.metrics.final_value;
+        assert!((final_value - 1.0).abs() < error, "{seconds} s: {final_value}");
+    }
+}
+
+#[test]
 fn without_input_there_is_no_response() {
     let (setpoint, measured) =
         flight(&minute(&[2]), |time| second_order(0.7, 20.0, time));

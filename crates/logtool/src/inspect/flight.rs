@@ -13,14 +13,14 @@ use std::{
 };
 
 use logtool_core::{Damage, Log as FormatLog, Manifest, MetadataKey, TopicSet, Value};
-use logtool_flight::FlightData;
-use logtool_ulog::{px4_bit_names, px4_vibration_is_velocity};
+use logtool_flight::{FlightData, flight_topics};
+use logtool_ulog::{px4_bit_names, px4_value_names, px4_vibration_is_velocity};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
     error::{Context as _, Result},
     formats::{self, LogFormat},
-    inspect::flight::collect::CollectedData,
+    inspect::{flight::collect::CollectedData, value_names},
     records::log::Log,
     source::{
         losses::{Findings, Strictness},
@@ -258,7 +258,7 @@ impl ReadTopics {
     }
 }
 
-/// Returns `data` with the parameters, hard faults and names of modes.
+/// Returns `data` with the parameters, hard faults and names of states.
 fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
     let metadata = |key: MetadataKey| match manifest.file_metadata(key) {
         Some(Value::Map(values)) => Some(values),
@@ -275,6 +275,16 @@ fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
     }
     data.vibration_is_velocity = px4_vibration_is_velocity(manifest);
     data.mode_names = px4_modes::mode_names(manifest);
+    let fields = flight_topics()
+        .iter()
+        .flat_map(|needed| needed.fields.iter().map(|field| (needed.name, *field)));
+    data.value_names = fields
+        .map(|(message, field)| {
+            let names = px4_value_names(manifest, message, field);
+            (format!("{message}.{field}"), value_names::without_common_words(&names))
+        })
+        .filter(|(_, names)| !names.is_empty())
+        .collect();
     data.bit_names = BIT_FIELDS
         .iter()
         .map(|(message, field)| {

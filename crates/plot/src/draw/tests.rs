@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::{
     chart::{Band, Mark, RightAxis, TimeAxis, XyAxis, XyLine, XyPanel},
@@ -208,8 +210,11 @@ fn second_axis_has_a_scale_of_its_own() {
 
 #[test]
 fn axes_of_the_same_unit_have_the_same_scale() {
-    let axis =
-        |name: &str| XyAxis { name: name.into(), unit: "m".into(), limits: None };
+    let axis = |name: &str| XyAxis {
+        name: name.into(),
+        unit: "m".into(),
+        ..XyAxis::default()
+    };
     let square =
         [(0.0, 0.0), (8.0, 0.0), (8.0, 8.0), (f64::NAN, 1.0), (0.0, 8.0), (0.0, 1.0)];
     let line = XyLine::new("square", square.into_iter());
@@ -224,6 +229,68 @@ fn axes_of_the_same_unit_have_the_same_scale() {
     assert!(width > 1000.0 && (width / height - 1.0).abs() < 0.01, "{width} {height}");
     // The gap is not bridged.
     assert_eq!(second[0], (first[0].0, first[2].1));
+}
+
+#[test]
+fn each_axis_of_states_has_their_names() {
+    let line = |name: &str, values: [f64; 3]| {
+        let mut sampler = Sampler::new(0, 30, 100);
+        (0..).zip(values).for_each(|(at, value)| sampler.add(10 * at, value));
+        Line { name: name.into(), signal: sampler.signal(), ..Line::default() }
+    };
+    let value_names = |first: &str, second: &str| {
+        BTreeMap::from([(2, first.to_owned()), (5, second.to_owned())])
+    };
+    let mode = Line {
+        is_held: true,
+        value_names: value_names("POSCTL", "LAND"),
+        ..line("mode", [2.0, 5.0, 5.0])
+    };
+    let limited =
+        |limits| Panel { limits, lines: vec![mode.clone()], ..Panel::default() };
+    let voltage = vec![line("voltage", [15.0, 14.9, 14.8])];
+    let right = RightAxis { lines: vec![mode.clone()], ..RightAxis::default() };
+    let mixed = Panel {
+        unit: "V".into(),
+        lines: voltage.clone(),
+        right: Some(right),
+        ..Panel::default()
+    };
+    let svg = |panel: Panel| {
+        Chart { panels: vec![panel], size: (900, 300), ..Chart::default() }
+            .svg()
+            .unwrap()
+    };
+    let count = |svg: &str, text: &str| svg.matches(&format!(">\n{text}\n<")).count();
+    // Beside other values, states have no names.
+    let numbers =
+        Panel { lines: [vec![mode.clone()], voltage].concat(), ..Panel::default() };
+    for (svg, expected) in [
+        (svg(limited(None)), [1, 1, 0]),
+        (svg(limited(Some((0.0, 4.0)))), [1, 0, 0]),
+        (svg(mixed), [1, 1, 0]),
+        (svg(numbers), [0, 0, 1]),
+    ] {
+        let counts = ["POSCTL", "LAND", "5"].map(|text| count(&svg, text));
+        assert_eq!(counts, expected, "{svg}");
+    }
+
+    let points = [(2.0, 15.0), (5.0, 14.9)];
+    let xy_line = XyLine::new("voltage", points.into_iter());
+    let swapped = XyLine::new("mode", points.into_iter().map(|(x, y)| (y, x)));
+    let states =
+        XyAxis { value_names: value_names("IDLE", "BUSY"), ..XyAxis::default() };
+    for (x, y, line) in [
+        (states.clone(), XyAxis::default(), xy_line),
+        (XyAxis::default(), states, swapped),
+    ] {
+        let xy = vec![XyPanel { x, y, lines: vec![line] }];
+        let svg = Chart { xy, size: (900, 400), ..Chart::default() }.svg().unwrap();
+        assert_eq!(
+            [count(&svg, "IDLE"), count(&svg, "BUSY"), count(&svg, "2")],
+            [1, 1, 0]
+        );
+    }
 }
 
 #[test]

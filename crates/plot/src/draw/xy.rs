@@ -11,7 +11,7 @@ use crate::{
         },
         label_width,
         legend::{self, LegendEntry},
-        shape, value_tick_count,
+        shape, states, value_tick_count,
     },
     ticks::Axis,
 };
@@ -29,26 +29,22 @@ pub(super) fn draw(area: &Area<'_>, panel: &XyPanel) -> DrawResult {
     let (width, height) = (area.dim_in_pixel().0 as i32, area.dim_in_pixel().1 as i32);
     let bottom = px(TICKS_HEIGHT + NAME_HEIGHT);
     let plot_height = height - bottom;
-    let (x, y) = (
-        span(panel, &panel.x, |point| point.0),
-        span(panel, &panel.y, |point| point.1),
-    );
-    let [y_start, y_end] = [y.0, y.1];
     let y_tick_count = value_tick_count(plot_height);
+    let mut y = axis(panel, &panel.y, y_tick_count, |point| point.1);
     // The width of the labels hardly depends on the final range.
-    let left = label_width(&Axis::numbers(y_start, y_end, y_tick_count, true))
-        + px(UNIT_WIDTH + 12.0);
+    let left = label_width(&y) + px(UNIT_WIDTH + 12.0);
     let plot_width = width - left - px(RIGHT_MARGIN);
     if plot_width < px(MIN_SIZE) || plot_height < px(MIN_SIZE) {
         return Err(canvas::TOO_SMALL);
     }
     let x_tick_count =
         (f64::from(plot_width) / f64::from(px(TICK_DISTANCE))).max(2.0) as usize;
-    let (mut x, mut y) = (
-        Axis::numbers(x.0, x.1, x_tick_count, panel.x.limits.is_none()),
-        Axis::numbers(y.0, y.1, y_tick_count, panel.y.limits.is_none()),
-    );
-    if panel.x.unit == panel.y.unit && panel.x.limits.or(panel.y.limits).is_none() {
+    let mut x = axis(panel, &panel.x, x_tick_count, |point| point.0);
+    let has_states = [&panel.x, &panel.y].iter().any(|own| !own.value_names.is_empty());
+    if panel.x.unit == panel.y.unit
+        && panel.x.limits.or(panel.y.limits).is_none()
+        && !has_states
+    {
         let per_unit =
             |axis: &Axis, units: i32| (axis.end - axis.start) / f64::from(units);
         let scale = per_unit(&x, plot_width).max(per_unit(&y, plot_height));
@@ -103,16 +99,24 @@ pub(super) fn draw(area: &Area<'_>, panel: &XyPanel) -> DrawResult {
     Ok(())
 }
 
-/// Returns the lowest and the highest value of an axis. `value` returns the coordinate of a
-/// position on this axis.
-fn span(panel: &XyPanel, axis: &XyAxis, value: fn(&(f64, f64)) -> f64) -> (f64, f64) {
-    let points = panel.lines.iter().flat_map(XyLine::points);
-    let values = points.map(value);
-    let values = values
+/// Returns the axis `axis` of `panel`. `value` returns the coordinate of a position on this axis.
+fn axis(
+    panel: &XyPanel,
+    axis: &XyAxis,
+    tick_count: usize,
+    value: fn(&(f64, f64)) -> f64,
+) -> Axis {
+    let values = || panel.lines.iter().flat_map(XyLine::points).map(value);
+    if !axis.value_names.is_empty() {
+        let states = states(values());
+        return Axis::states(&states, &axis.value_names, axis.limits, tick_count);
+    }
+    let span = values()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
         });
-    axis.limits.unwrap_or(values)
+    let (start, end) = axis.limits.unwrap_or(span);
+    Axis::numbers(start, end, tick_count, axis.limits.is_none())
 }
 
 /// Returns the label of an axis: its name and its unit.

@@ -80,17 +80,30 @@
       return marks.map((mark) => numberLabel(mark, step, largest));
     },
   };
-  // The axis of states: ticks at the values that occur, with their names.
-  const stateAxis = (lines) => ({
-    splits: () => [...new Set(lines.flatMap((line) => line.y))].filter((y) => y !== null).sort((a, b) => a - b),
-    values: (u, marks) => marks.map((mark) => stateName(lines[0], mark)),
-    size: 110,
-  });
   const stateName = (line, value) => (line.names && line.names[value]) || String(value);
-  const valueAxisOf = (plot) => {
-    const left = plot.kind === "lines" ? plot.lines.filter((line) => !line.isRight) : [];
-    const isState = left.length > 0 && left.every((line) => line.names && JSON.stringify(line.names) === JSON.stringify(left[0].names));
-    return isState && !plot.limits ? stateAxis(left) : valueAxis;
+  // The axis of states: ticks at the values that occur, with their names. Labels that would overlap are omitted.
+  const stateAxis = (lines) => {
+    const states = [...new Set(lines.flatMap((line) => line.y))].filter((y) => y !== null).sort((a, b) => a - b);
+    const longest = Math.max(0, ...states.map((state) => stateName(lines[0], state).length));
+    return {
+      splits: (u, axis, min, max) => {
+        let next = min;
+        const isShown = (state) => {
+          if (state < next || state > max) return false;
+          next = state + (max - min) / 14;
+          return true;
+        };
+        return states.filter(isShown);
+      },
+      values: (u, marks) => marks.map((mark) => stateName(lines[0], mark)),
+      size: Math.max(58, 24 + 8.5 * longest),
+    };
+  };
+  // The value axis of the lines on the right or on the left.
+  const valueAxisOf = (plot, isRight) => {
+    const lines = plot.kind === "lines" ? plot.lines.filter((line) => line.isRight === isRight) : [];
+    const isState = lines.length > 0 && lines.every((line) => line.names && JSON.stringify(line.names) === JSON.stringify(lines[0].names));
+    return isState ? stateAxis(lines) : valueAxis;
   };
   // The possible distances of the ticks of a clock, in seconds.
   const steps = [
@@ -354,8 +367,8 @@
         ],
         axes: [
           { ...shared, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
-          plot.kind === "flags" ? { ...shared, splits: () => [], size: 64, labelSize: 20, label: "" } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxisOf(plot) },
-          ...(hasRight ? [{ ...shared, grid: { show: false }, side: 1, scale: "right", label: plot.right.unit, size: 58, labelSize: 20, ...valueAxis }] : []),
+          plot.kind === "flags" ? { ...shared, splits: () => [], size: 64, labelSize: 20, label: "" } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxisOf(plot, false) },
+          ...(hasRight ? [{ ...shared, grid: { show: false }, side: 1, scale: "right", label: plot.right.unit, size: 58, labelSize: 20, ...valueAxisOf(plot, true) }] : []),
         ],
         hooks: {
           drawClear: before.map(isolated),

@@ -120,10 +120,15 @@ pub(crate) fn evidence(diagnosis: &Diagnosis) -> String {
         } else {
             format!(" {}", evidence.unit)
         };
-        let threshold =
-            evidence.threshold.map(|limit| format!(" (limit {})", number(limit)));
-        let value = number(evidence.value);
-        format!("{} {value}{unit}{}", evidence.name, threshold.unwrap_or_default())
+        let shown = |name: Option<&str>, value: f64| {
+            name.map_or_else(|| number(value), str::to_owned)
+        };
+        let limit = evidence.threshold.map(|limit| {
+            let name = evidence.threshold_name.as_deref();
+            format!(" (limit {})", shown(name, limit))
+        });
+        let value = shown(evidence.value_name.as_deref(), evidence.value);
+        format!("{} {value}{unit}{}", evidence.name, limit.unwrap_or_default())
     };
     diagnosis.evidence.iter().map(item).collect::<Vec<_>>().join(", ")
 }

@@ -92,17 +92,23 @@ pub(super) fn draw(
     let bytes = manifest.bytes.saturating_mul(passes);
     let progress = ProgressCounter::for_bytes(session, log.name(), bytes);
     let add = |bytes| progress.add(bytes);
-    let RequestedSeries { fields, expressions, panels, xy } = requested;
+    let RequestedSeries { mut fields, expressions, panels, xy } = requested;
     let (mut lines, mut damage) = (Vec::new(), Vec::new());
     if !fields.is_empty() {
+        let labels = labels::from_manifest(manifest).unwrap_or_default();
+        let names = fields.iter().map(|(_, f)| value_names::of(&labels, manifest, f));
+        let names: Vec<_> = names.collect();
+        for ((_, field), names) in fields.iter_mut().zip(&names) {
+            // A state lasts until the next one, whatever the type of its field.
+            field.is_held |= !names.is_empty();
+        }
         let signals: Vec<RequestedSignal> =
             fields.iter().map(|(_, field)| field.clone()).collect();
         let (read, found) =
             signals::read_into(format_log, &signals, range, &span, &sampler, &add)?;
         damage = found;
-        let names = labels::from_manifest(manifest).unwrap_or_default();
-        for ((argument, field), signal) in fields.into_iter().zip(read) {
-            let value_names = value_names::of(&names, manifest, &field);
+        let read = fields.into_iter().zip(names).zip(read);
+        for (((argument, field), value_names), signal) in read {
             let RequestedSignal { name, unit, is_held, .. } = field;
             let line = Line { name, signal, is_held, value_names };
             lines.push((argument, unit, line));

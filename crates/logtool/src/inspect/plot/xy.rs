@@ -1,18 +1,27 @@
 //! Plots of values against other values.
 
+use std::collections::BTreeMap;
+
 use logtool_core::Log;
 use logtool_plot::{XyAxis, XyLine, XyPanel};
 use logtool_series::{Series, SeriesComponent};
 
 use crate::{
     error::{Error, Result},
-    records::series::{self, ComputedSeries, PreparedSeries},
+    inspect::value_names,
+    records::{
+        labels,
+        series::{self, ComputedSeries, PreparedSeries},
+        signals,
+    },
 };
 
 /// The expressions of a plot.
 pub(super) struct PreparedXy {
     /// That of x, and those of y.
     pub(super) expressions: Vec<PreparedSeries>,
+    /// The names of the values of x, and of y, if they are fields with states.
+    value_names: [BTreeMap<i64, String>; 2],
 }
 
 impl PreparedXy {
@@ -28,7 +37,18 @@ impl PreparedXy {
         }
         let texts = std::iter::once(x).chain(y.iter().map(String::as_str));
         let expressions = texts.map(|text| PreparedSeries::new(log, text));
-        Ok(Self { expressions: expressions.collect::<Result<_>>()? })
+        let expressions = expressions.collect::<Result<_>>()?;
+        let labels = labels::from_manifest(log.manifest()).unwrap_or_default();
+        let names = |text: &str| match signals::find(log, &[text.to_owned()]).as_deref()
+        {
+            Ok([signal]) => value_names::of(&labels, log.manifest(), signal),
+            _ => BTreeMap::new(),
+        };
+        let mut of_y: Vec<_> = y.iter().map(|text| names(text)).collect();
+        // Different states have no common axis.
+        of_y.dedup();
+        let of_y = if of_y.len() == 1 { of_y.pop() } else { None };
+        Ok(Self { expressions, value_names: [names(x), of_y.unwrap_or_default()] })
     }
 
     /// Returns the panel of the `computed` expressions.
@@ -38,19 +58,21 @@ impl PreparedXy {
     pub(super) fn panel(&self, computed: &[ComputedSeries]) -> Result<XyPanel> {
         let mut series =
             self.expressions.iter().map(PreparedSeries::text).zip(computed);
+        let [x_names, y_names] = &self.value_names;
         let Some((x_text, x)) = series.next() else { return Ok(XyPanel::default()) };
         let [x_values] = &*x.series.components else {
             let message =
                 format!("x must be a single value, and `{x_text}` is a vector");
             return Err(Error::invalid_request(message));
         };
-        let mut panel = XyPanel { x: axis(x_text, x_values), ..XyPanel::default() };
+        let x_axis = axis(x_text, x_values, x_names);
+        let mut panel = XyPanel { x: x_axis, ..XyPanel::default() };
         let mut is_first = true;
         for (text, y) in series {
             for component in &y.series.components {
                 let name = series::component_name(text, &component.name);
                 if std::mem::take(&mut is_first) {
-                    panel.y = axis(&name, component);
+                    panel.y = axis(&name, component, y_names);
                 } else if panel.y.unit != component.unit {
                     let message = format!(
                         "y has values in `{}` and in `{}`",
@@ -73,8 +95,13 @@ impl PreparedXy {
     }
 }
 
-fn axis(name: &str, values: &SeriesComponent) -> XyAxis {
-    XyAxis { name: name.to_owned(), unit: values.unit.clone(), limits: None }
+fn axis(
+    name: &str,
+    values: &SeriesComponent,
+    value_names: &BTreeMap<i64, String>,
+) -> XyAxis {
+    let (name, value_names) = (name.to_owned(), value_names.clone());
+    XyAxis { name, unit: values.unit.clone(), limits: None, value_names }
 }
 
 /// Returns the line through the values of x and the last values of y at the same times.
