@@ -92,13 +92,13 @@ impl<'b> FieldReader<'b> {
             Encoding::Protobuf | Encoding::Json => return None,
         }
         let (encapsulation, bytes) = payload.split_at_checked(CDR_HEADER_LEN)?;
-        // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. The other bytes are
-        // options.
+        // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. The latter two are 16 and 17
+        // in section 7.4.3.4, and in table 10.2 of DDSI-RTPS 2.3. The other bytes are options.
         match encapsulation.first_chunk()? {
             [0, 0] => Some(reader(bytes, true, 8, false)),
             [0, 1] => Some(reader(bytes, false, 8, false)),
-            [0, 6] => Some(reader(bytes, true, 4, true)),
-            [0, 7] => Some(reader(bytes, false, 4, true)),
+            [0, 6 | 16] => Some(reader(bytes, true, 4, true)),
+            [0, 7 | 17] => Some(reader(bytes, false, 4, true)),
             _ => None,
         }
     }
