@@ -158,6 +158,22 @@ impl<'b> FieldReader<'b> {
         self.u32().map(f32::from_bits)
     }
 
+    /// Reads a float of 8 bytes.
+    pub(crate) fn f64(&mut self) -> Option<f64> {
+        let bytes = *self.take(8, 8)?.first_chunk()?;
+        Some(self.to_f64(bytes))
+    }
+
+    /// Reads a list of floats of 8 bytes.
+    pub(crate) fn f64_list(&mut self) -> Option<Vec<f64>> {
+        let (floats, _) = self.numbers(8)?.as_chunks();
+        Some(floats.iter().map(|bytes| self.to_f64(*bytes)).collect())
+    }
+
+    fn to_f64(&self, bytes: [u8; 8]) -> f64 {
+        if self.is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) }
+    }
+
     /// Reads a string without its NUL, which some writers of CDR omit if the string is empty.
     pub(crate) fn text(&mut self) -> Option<&'b [u8]> {
         let len = usize::try_from(self.u32()?).ok()?;
