@@ -328,3 +328,13 @@ fn foxglove_log_is_a_source_of_messages() {
     assert_eq!(messages(&of_mcap), messages(&of_ulog));
     assert!(of_mcap.iter().any(|(level, _)| level == "info"), "{of_mcap:?}");
 }
+
+#[test]
+fn text_of_csv_that_is_not_utf8_is_reported_by_cat_and_check() {
+    let folder = Folder::new();
+    folder.write("a.csv", b"time,s\n1,S\xfcd\n2,ok\n");
+    let run = folder.run(&["cat", "--json", "a.csv"]).assert_status(0, &["Latin-1"]);
+    assert!(run.stdout.contains("\"Süd\""), "{run:?}");
+    let check = folder.run(&["check", "a.csv"]).assert_status(0, &[]);
+    assert!(check.stdout.contains("text.latin1"), "{check:?}");
+}
