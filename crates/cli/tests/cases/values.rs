@@ -338,3 +338,33 @@ fn text_of_csv_that_is_not_utf8_is_reported_by_cat_and_check() {
     let check = folder.run(&["check", "a.csv"]).assert_status(0, &[]);
     assert!(check.stdout.contains("text.latin1"), "{check:?}");
 }
+
+#[test]
+fn depth_that_is_compressed_with_rvl_becomes_images() {
+    let folder = Folder::new();
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let schema = file.schema("sensor_msgs/CompressedImage", "ros1msg", b"").unwrap();
+    let channel = file.channel("/image", schema, "ros1", BTreeMap::new()).unwrap();
+    let text = |text: &[u8]| [&(text.len() as u32).to_le_bytes()[..], text].concat();
+    let numbers = |numbers: &[u32]| -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    };
+    // The format and two floats, the width, the height; then the words of RVL for 500, 501, 0, 0
+    // and 0, 490, 65535, 0.
+    let depth = numbers(&[0, 0, 0, 4, 2, 0x028D_F123, 0x2D2A_D8EF, 0x3100_0000]);
+    let message = [
+        numbers(&[0, 1, 0]),
+        text(b"camera"),
+        text(b"16UC1; compressedDepth rvl"),
+        text(&depth),
+    ];
+    let time = Timestamp::from_nanos(1);
+    file.write(channel, 0, time, time, &message.concat()).unwrap();
+    folder.write("x.mcap", &file.finish().unwrap().into_inner());
+    let convert = ["convert", "x.mcap", "-o", "out", "--format", "images"];
+    folder.run(&convert).assert_status(0, &[]);
+    let files = images(&folder, "image");
+    let samples = decode_wide_gray(&files[0], 1 << 20).unwrap().samples;
+    assert_eq!(samples, [500, 501, 0, 0, 0, 490, 65_535, 0]);
+}
