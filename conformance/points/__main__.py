@@ -194,7 +194,7 @@ def kitti(path, parts):
     yield from same("positions", positions[:, kept], read[:, :3].T, 1e-3)
     intensity = column(parts, "intensity")
     if intensity is not None and read.size and np.isfinite(intensity).all():
-        ratio = intensity[kept].astype("f8").sum() / max(read[:, 3].astype("f8").sum(), 1e-30)
+        ratio = intensity[kept].astype("f8").clip(0).sum() / max(read[:, 3].astype("f8").sum(), 1e-30)
         if not any(abs(ratio / scale - 1) < 1e-5 for scale in (1, 255, 65535)):
             yield f"intensities are divided by {ratio}"
 

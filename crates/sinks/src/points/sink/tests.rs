@@ -197,6 +197,34 @@ fn kitti_has_four_floats_for_each_point_with_a_position() {
 }
 
 #[test]
+fn kitti_has_intensities_from_0_to_1_and_counts_others() {
+    let intensities = [-0.5_f32, 0.25, 1.0, f32::NAN, f32::INFINITY];
+    let coordinate = || Arc::new(Float32Array::from(vec![2.0; 5])) as ArrayRef;
+    let batch = table(vec![
+        column("x", coordinate()),
+        column("y", coordinate()),
+        column("z", coordinate()),
+        column("intensity", Arc::new(Float32Array::from(intensities.to_vec()))),
+    ]);
+    let dir = tempfile::tempdir().unwrap();
+    let (topic, format) = (topic("points", 0), PointFormat::Kitti);
+    let (sink, outputs) = sink(dir.path(), &topic, format, PointsPerFile::Log);
+    let mut survey = sink.survey.new_table(&topic, &batch.schema()).unwrap();
+    survey.write(&batch).unwrap();
+    survey.finish().unwrap();
+    let mut writer = sink.new_table(&topic, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    outputs.commit().unwrap();
+    assert_eq!(sink.losses().intensities, 3);
+    let file = fs::read(dir.path().join("points.bin")).unwrap();
+    let stored: Vec<u8> =
+        file.chunks(16).flat_map(|point| point[12..].to_vec()).collect();
+    let expected = [0.0_f32, 0.25, 1.0, 0.0, 1.0];
+    assert_eq!(stored, expected.map(f32::to_le_bytes).concat());
+}
+
+#[test]
 fn las_has_the_layout_of_its_specification() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(write(dir.path(), PointFormat::Las, PointsPerFile::Log), 1);
