@@ -340,6 +340,16 @@ fn text_of_csv_that_is_not_utf8_is_reported_by_cat_and_check() {
 }
 
 #[test]
+fn infinities_are_words_in_text() {
+    let folder = Folder::new();
+    folder.write("a.csv", b"time,x\n1,inf\n2,-inf\n3,1.5\n");
+    let run = folder.run(&["cat", "--format", "text", "a.csv"]).assert_status(0, &[]);
+    for value in ["x=inf", "x=-inf", "x=1.5"] {
+        assert!(run.stdout.contains(value), "{value}: {run:?}");
+    }
+}
+
+#[test]
 fn depth_that_is_compressed_with_rvl_becomes_images() {
     let folder = Folder::new();
     let mut file =
