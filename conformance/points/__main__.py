@@ -148,8 +148,18 @@ def las(path, parts):
 def pcd(path, parts):
     cloud = PointCloud.from_path(path)
     for name in parts[0][1].dtype.names:
-        if column(parts, name) is not None:
-            yield from same(name, column(parts, name), cloud.pc_data[name], 1e-3 if name == "intensity" else 0.0)
+        values = column(parts, name)
+        if values is None:
+            continue
+        if name in ("rgb", "rgba") and values.dtype.itemsize == 4:
+            # The type in the file is another one, with the same bits.
+            stored = np.ascontiguousarray(cloud.pc_data[name])
+            yield from same(f"bits of {name}", values.view("u4"), stored.view("u4"))
+        elif name == "time" and values.dtype == "f8":
+            exact = "timestamp_" if "timestamp_" in cloud.fields else "timestamp"
+            yield from same(name, values, cloud.pc_data[exact])
+        else:
+            yield from same(name, values, cloud.pc_data[name], 1e-3 if name == "intensity" else 0.0)
     for name, kind in (("intensity", "f4"), ("ring", "u2")):
         if name in cloud.fields and cloud.pc_data[name].dtype != kind:
             yield f"{name} is {cloud.pc_data[name].dtype}, which PCL does not read"
@@ -184,7 +194,7 @@ def kitti(path, parts):
     yield from same("positions", positions[:, kept], read[:, :3].T, 1e-3)
     intensity = column(parts, "intensity")
     if intensity is not None and read.size and np.isfinite(intensity).all():
-        ratio = intensity[kept].astype("f8").sum() / max(read[:, 3].astype("f8").sum(), 1e-30)
+        ratio = intensity[kept].astype("f8").clip(0).sum() / max(read[:, 3].astype("f8").sum(), 1e-30)
         if not any(abs(ratio / scale - 1) < 1e-5 for scale in (1, 255, 65535)):
             yield f"intensities are divided by {ratio}"
 

@@ -4,6 +4,7 @@
 mod chunk_read_ahead;
 mod doubtful_records;
 mod options;
+mod topic_names;
 mod verbatim_chunks;
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
@@ -28,6 +29,7 @@ use crate::{
         chunk_read_ahead::ChunkReadAhead,
         doubtful_records::DoubtfulNotes,
         options::{check_renamed_topics, compression, may_copy_chunks, profile},
+        topic_names::TopicNames,
         verbatim_chunks::VerbatimChunks,
     },
     wire::{Channel, PAYLOAD_HEADER_LEN, Schema, timestamp},
@@ -108,7 +110,9 @@ impl<'w> McapSink<'w> {
         let translations = slices.iter().map(|slice| translations(slice, options));
         let translations = translations.collect::<Result<Vec<_>>>()?;
         let mut writer = Writer::new(out, writer_options)?;
+        let topic_names = TopicNames::new(slices, &translations, options);
         let (mut states, mut remarks) = (Vec::new(), Vec::new());
+        remarks.extend(topic_names.remark());
         for ((slice, format_state), translations) in
             slices.iter().zip(format_states).zip(translations)
         {
@@ -123,8 +127,13 @@ impl<'w> McapSink<'w> {
                 }
                 _ => None,
             };
-            let mut state =
-                SliceState::new(&mut writer, slice, translations, options, verbatim)?;
+            let mut state = SliceState::new(
+                &mut writer,
+                slice,
+                translations,
+                &topic_names,
+                verbatim,
+            )?;
             if let Some(format_state) = format_state {
                 for (name, metadata) in &format_state.metadata {
                     writer.metadata(name, metadata)?;
@@ -301,13 +310,12 @@ impl OutputChannel {
 }
 
 impl SliceState {
-    /// Adds the channels of the selected streams of `slice` to the file. `verbatim` are the
-    /// chunks that may be copied.
+    /// Adds the channels of the selected streams of `slice` to the file, with `topic_names`. `verbatim` are the chunks that may be copied.
     fn new<W: Output>(
         writer: &mut Writer<W>,
         slice: &LogSlice<'_>,
         translations: BTreeMap<TopicId, Translation>,
-        options: &WriteOptions,
+        topic_names: &TopicNames<'_>,
         mut verbatim: Option<VerbatimChunks>,
     ) -> Result<Self> {
         let LogSlice { manifest, selection } = slice;
@@ -324,7 +332,7 @@ impl SliceState {
                 }
                 continue;
             }
-            let name = options.rename.get(&*topic.label()).unwrap_or(&topic.name);
+            let name = topic_names.name(topic);
             let copied_channel = verbatim.as_mut().and_then(|verbatim| {
                 channel_with_same_ids(writer, verbatim, stream, (id, topic), &metadata)
             });

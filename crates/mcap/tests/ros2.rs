@@ -221,6 +221,31 @@ fn durability_is_read_as_number_and_as_word() {
     }
 }
 
+/// The rules of `rmw_validate_full_topic_name`.
+#[test]
+fn topics_invalid_in_ros2_have_other_names() {
+    let names = ["/1abc/2", "/a-b", "/a_b", "//c//d/", "e", "/fine_1/_x", "/\u{e4}~"];
+    let topics: Vec<Topic<'_>> = names
+        .map(|name| (name, "ros1", "pkg/Byte", "uint8 a", "ros1msg", vec![vec![1]]))
+        .into();
+    let log = open(&file(&topics, "ros1"));
+    let slice = LogSlice { manifest: log.manifest(), selection: Selection::default() };
+    let out = Box::new(Cursor::new(Vec::new()));
+    let remarks = FORMAT.writer(out, &[slice], &options()).unwrap().remarks();
+    assert_eq!(
+        remarks,
+        ["topics that ROS 2 does not allow have other names: \"//c//d/\" → /c/d, \
+          \"/1abc/2\" → /topic_1abc/topic_2, \"/a-b\" → /a_b_2, \"/\u{e4}~\" → /__, \"e\" → /e"]
+    );
+    let after = open(&ros2(&log).0);
+    let topics = after.manifest().topics.iter();
+    let mut topics: Vec<_> = topics.map(|topic| topic.name.as_str()).collect();
+    topics.sort_unstable();
+    let expected =
+        ["/__", "/a_b", "/a_b_2", "/c/d", "/e", "/fine_1/_x", "/topic_1abc/topic_2"];
+    assert_eq!(topics, expected);
+}
+
 #[test]
 fn names_invalid_in_ros2_are_changed_and_reported() {
     let with_type = |type_name: &'static str, text: &'static str| {

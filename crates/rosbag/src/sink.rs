@@ -10,8 +10,9 @@ pub(crate) use self::other_formats::unsupported_content;
 use std::collections::BTreeSet;
 
 use logtool_core::{
-    ChunkStatistics, Error, ErrorKind, LogSlice, Manifest, MetadataKey, Output, Part,
-    Record, RecordSink, Result, Selection, Source, TopicId, TopicOrigin, WriteOptions,
+    ChunkStatistics, Damage, Error, ErrorKind, LogSlice, Manifest, MetadataKey, Output,
+    Part, Record, RecordSink, Result, Selection, Source, Timestamp, TopicId,
+    TopicOrigin, WriteOptions,
 };
 
 use crate::{
@@ -27,6 +28,9 @@ use crate::{
         options::WriterOptions, repaired_header::repair_header,
     },
 };
+
+/// The reason that is reported for a message without a time that a bag can have.
+const UNKNOWN_TIME: &str = "its time is later than 2^63 - 2 ns, or is not known";
 
 /// The maximum number of changed connections that are listed individually.
 const MAX_LISTED_CHANGES: usize = 8;
@@ -67,6 +71,8 @@ struct SelectedLog {
     wants_all_topics: bool,
     /// Descriptions of the connections that are not written unchanged.
     connection_changes: Vec<String>,
+    /// The messages that are not written.
+    dropped: Vec<Damage>,
 }
 
 impl<'w> BagSink<'w> {
@@ -136,7 +142,7 @@ impl RecordSink for BagSink<'_> {
     fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
         let selected = self
             .selected_logs
-            .get(slice_index)
+            .get_mut(slice_index)
             .ok_or_else(|| no_selection(slice_index))?;
         let stream = record.stream as usize;
         let is_of_topic = selected.table.topic(record.stream) == Some(record.topic);
@@ -147,6 +153,11 @@ impl RecordSink for BagSink<'_> {
             .flatten()
             .filter(|_| is_of_topic)
         {
+            Some(_) if record.time == Timestamp::MAX => {
+                let dropped = record.undecodable_damage().with_reason(UNKNOWN_TIME);
+                dropped.add_to(&mut selected.dropped);
+                Ok(())
+            }
             Some(connection) => {
                 let header_len = selected.header_lens.get(record.topic.index());
                 let header_len = header_len.copied().unwrap_or(0) as usize;
@@ -206,6 +217,10 @@ impl RecordSink for BagSink<'_> {
         Ok(Some(records))
     }
 
+    fn dropped_records(&self, slice_index: usize) -> &[Damage] {
+        self.selected_logs.get(slice_index).map_or(&[], |selected| &selected.dropped)
+    }
+
     fn remarks(&self) -> Vec<String> {
         let connection_changes = || {
             self.selected_logs.iter().flat_map(|selected| &selected.connection_changes)
@@ -247,6 +262,7 @@ impl SelectedLog {
                 compression_of_chunks: None,
                 wants_all_topics: true,
                 connection_changes: Vec::new(),
+                dropped: Vec::new(),
             });
         }
         let FormatState { file_header, connections, .. } =
@@ -273,6 +289,7 @@ impl SelectedLog {
             is_encrypted: !matches!(encryption, Encryption::None),
             compression_of_chunks: most_frequent_compression(manifest),
             connection_changes: Vec::new(),
+            dropped: Vec::new(),
         })
     }
 

@@ -265,17 +265,19 @@ impl Definition {
     }
 
     /// Returns whether `text` does not define `type_name`: it only has comments, or the name of
-    /// the type, which some recorders write instead of the definition.
+    /// the type, which some recorders write instead of the definition. The name may be that of ROS
+    /// or of DDS (`pkg::msg::Type`), and may follow `MSG:`.
     pub fn is_missing(type_name: &str, text: &str) -> bool {
         let mut code = text
             .lines()
             .map(|line| line.split('#').next().unwrap_or_default().trim())
             .filter(|line| !line.is_empty());
         let short_name =
-            |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+            |name: &str| name.rsplit(['/', ':']).next().unwrap_or_default().to_owned();
         let is_name = |line: &str| {
-            !line.contains(char::is_whitespace)
-                && short_name(line) == short_name(type_name)
+            let name = text::type_of_header(line).unwrap_or(line).trim();
+            !name.contains(char::is_whitespace)
+                && short_name(name) == short_name(type_name)
         };
         code.next().is_none_or(|first| is_name(first) && code.next().is_none())
     }

@@ -92,13 +92,13 @@ impl<'b> FieldReader<'b> {
             Encoding::Protobuf | Encoding::Json => return None,
         }
         let (encapsulation, bytes) = payload.split_at_checked(CDR_HEADER_LEN)?;
-        // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. The other bytes are
-        // options.
+        // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. The latter two are 16 and 17
+        // in section 7.4.3.4, and in table 10.2 of DDSI-RTPS 2.3. The other bytes are options.
         match encapsulation.first_chunk()? {
             [0, 0] => Some(reader(bytes, true, 8, false)),
             [0, 1] => Some(reader(bytes, false, 8, false)),
-            [0, 6] => Some(reader(bytes, true, 4, true)),
-            [0, 7] => Some(reader(bytes, false, 4, true)),
+            [0, 6 | 16] => Some(reader(bytes, true, 4, true)),
+            [0, 7 | 17] => Some(reader(bytes, false, 4, true)),
             _ => None,
         }
     }
@@ -156,6 +156,22 @@ impl<'b> FieldReader<'b> {
     /// Reads a float of 4 bytes.
     pub(crate) fn f32(&mut self) -> Option<f32> {
         self.u32().map(f32::from_bits)
+    }
+
+    /// Reads a float of 8 bytes.
+    pub(crate) fn f64(&mut self) -> Option<f64> {
+        let bytes = *self.take(8, 8)?.first_chunk()?;
+        Some(self.to_f64(bytes))
+    }
+
+    /// Reads a list of floats of 8 bytes.
+    pub(crate) fn f64_list(&mut self) -> Option<Vec<f64>> {
+        let (floats, _) = self.numbers(8)?.as_chunks();
+        Some(floats.iter().map(|bytes| self.to_f64(*bytes)).collect())
+    }
+
+    fn to_f64(&self, bytes: [u8; 8]) -> f64 {
+        if self.is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) }
     }
 
     /// Reads a string without its NUL, which some writers of CDR omit if the string is empty.

@@ -13,6 +13,7 @@ mod file;
 mod interleaved_samples;
 mod raw_image;
 mod rows;
+mod rvl;
 mod yuv;
 
 use std::borrow::Cow;
@@ -33,6 +34,7 @@ pub use self::{
     file::ImageFile,
     raw_image::{Pixels, RawImage},
     rows::PixelColor,
+    rvl::RvlImage,
 };
 
 /// The message types that contain images.
@@ -66,6 +68,8 @@ pub enum ImageContent<'m> {
     Raw(RawImage<'m>),
     /// A file.
     File(ImageFile<'m>),
+    /// Depth that is compressed with RVL.
+    Rvl(RvlImage<'m>),
     /// No pixels, or a file without bytes, e.g. because the camera is switched off.
     Nothing,
 }
@@ -195,9 +199,11 @@ fn pixels(image: RawImage<'_>) -> ImageContent<'_> {
 
 fn file<'m>(format: &str, data: Cow<'m, [u8]>) -> ImageContent<'m> {
     if data.is_empty() {
-        ImageContent::Nothing
-    } else {
-        ImageContent::File(ImageFile::new(format, data))
+        return ImageContent::Nothing;
+    }
+    match RvlImage::new(format, data) {
+        Ok(image) => ImageContent::Rvl(image),
+        Err(data) => ImageContent::File(ImageFile::new(format, data)),
     }
 }
 

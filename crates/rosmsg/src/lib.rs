@@ -34,7 +34,7 @@ pub use crate::{
     field_reader::Encoding,
     image::{
         DepthQuantization, ImageContent, ImageFile, ImageMessage, ImageType,
-        PixelColor, Pixels, RawImage,
+        PixelColor, Pixels, RawImage, RvlImage,
     },
     layout::LayoutMessages,
     message_compression::{MAX_DECOMPRESSED_BYTES, UnreadableMessage},

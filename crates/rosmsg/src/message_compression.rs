@@ -46,13 +46,14 @@ impl From<DamageKind> for UnreadableMessage {
 }
 
 /// Returns the name of the CDR encapsulation of `message` that is valid, but not supported.
-/// (DDS-XTypes 1.3, table 59.)
+/// Version 2 has two sets of identifiers: those up to 11 (DDS-XTypes 1.3, table 59), and those from
+/// 16 on (DDS-XTypes 1.3, 7.4.3.4; DDSI-RTPS 2.3, table 10.2).
 fn unsupported_encapsulation(message: &[u8]) -> Option<&'static str> {
     match message.first_chunk()? {
         [0, 2 | 3] => Some("a parameter list (PL_CDR)"),
         [0, 4] => Some("XML"),
-        [0, 8 | 9] => Some("delimited CDR of version 2 (DELIMITED_CDR2)"),
-        [0, 10 | 11] => Some("a parameter list of version 2 (PL_CDR2)"),
+        [0, 8 | 9 | 20 | 21] => Some("delimited CDR of version 2 (DELIMITED_CDR2)"),
+        [0, 10 | 11 | 18 | 19] => Some("a parameter list of version 2 (PL_CDR2)"),
         _ => None,
     }
 }
@@ -137,15 +138,21 @@ mod tests {
     #[test]
     fn unsupported_encapsulations_are_named() {
         let message = |payload: &'static [u8]| Encoding::Cdr.message(payload, 99);
-        let unsupported = message(b"\0\x09\0\0\x04\0\0\0").unwrap_err();
-        assert_eq!(unsupported.kind, DamageKind::Unsupported);
-        let reason = unsupported.reason.unwrap();
-        assert!(
-            reason.contains("00 09") && reason.contains("DELIMITED_CDR2"),
-            "{reason}"
-        );
+        for (payload, identifier, name) in [
+            (b"\0\x09\0\0", "00 09", "DELIMITED_CDR2"),
+            (b"\0\x15\0\0", "00 15", "DELIMITED_CDR2"),
+            (b"\0\x0b\0\0", "00 0b", "PL_CDR2"),
+            (b"\0\x12\0\0", "00 12", "PL_CDR2"),
+        ] {
+            let unsupported = message(payload).unwrap_err();
+            assert_eq!(unsupported.kind, DamageKind::Unsupported);
+            let reason = unsupported.reason.unwrap();
+            assert!(reason.contains(identifier) && reason.contains(name), "{reason}");
+        }
         // Other bytes are no encapsulation; readers report a damaged message.
-        for payload in [b"\0\x07\0\0", b"\x09\0\0\0", b"\0\x05\0\0"] {
+        for payload in
+            [b"\0\x07\0\0", b"\0\x11\0\0", b"\x09\0\0\0", b"\0\x05\0\0", b"\0\x16\0\0"]
+        {
             assert_eq!(&*message(payload).unwrap(), payload);
         }
         assert!(Encoding::Ros1.message(b"\0\x09\0\0", 99).is_ok());

@@ -11,7 +11,7 @@ use logtool::{
     },
     units::{Count, count_of, escape_unprintable},
 };
-use logtool_sinks::CsvOptions;
+use logtool_sinks::{CsvOptions, Infinities};
 
 use crate::{
     args::{DiffFormat, GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
@@ -44,12 +44,12 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let parameters = request.run(&global.session)?;
     if args.history {
-        print_changes(&parameters, args, format)?;
+        print_changes(&parameters, args, format, global)?;
     } else {
         if args.non_default && !parameters.has_defaults && !global.quiet {
             say!("the log does not state the defaults (PX4 states them since v1.12)");
         }
-        print_list(&parameters, args, format)?;
+        print_list(&parameters, args, format, global)?;
     }
     Ok(notices::losses(parameters.losses, global.quiet))
 }
@@ -70,10 +70,24 @@ fn check_csv_safe(
     Err(error.with_hint("--csv-safe goes with --format csv"))
 }
 
+/// Notes how many of `values`, which are printed as JSON, are infinities and so `null`.
+fn note_infinities(
+    parameters: &Parameters,
+    values: impl Iterator<Item = ParameterValue>,
+    global: &GlobalArgs,
+) {
+    let is_infinite = |value: &ParameterValue| matches!(value, ParameterValue::Float(float) if float.is_infinite());
+    let count = values.filter(is_infinite).count() as u64;
+    if let Some(remark) = Infinities::remark(count).filter(|_| !global.quiet) {
+        say!("note: {}: {remark}", parameters.log);
+    }
+}
+
 fn print_list(
     parameters: &Parameters,
     args: &ParamsArgs,
     format: ParamsFormat,
+    global: &GlobalArgs,
 ) -> Result<()> {
     let mut out = terminal::stdout();
     let list = &parameters.list;
@@ -111,6 +125,14 @@ fn print_list(
         }
         ParamsFormat::Json => {
             writeln!(out, "{}", serde_json::to_string_pretty(parameters)?)?;
+            let values = list.iter().flat_map(|listed| {
+                let parameter = &listed.parameter;
+                let defaults = [parameter.system_default, parameter.setup_default];
+                let changes = parameter.changes.iter().map(|change| change.value);
+                let others = [parameter.initial].into_iter().chain(defaults).flatten();
+                [listed.value].into_iter().chain(others).chain(changes)
+            });
+            note_infinities(parameters, values, global);
         }
         ParamsFormat::Qgc => {
             writeln!(out, "# Vehicle-Id\tComponent-Id\tName\tValue\tType")?;
@@ -135,6 +157,7 @@ fn print_changes(
     parameters: &Parameters,
     args: &ParamsArgs,
     format: ParamsFormat,
+    global: &GlobalArgs,
 ) -> Result<()> {
     let (changes, clock) = (parameters.changes(), &parameters.clock);
     let mut out = terminal::stdout();
@@ -162,6 +185,10 @@ fn print_changes(
             }
         }
         ParamsFormat::Json => {
+            let values = changes
+                .iter()
+                .flat_map(|change| change.old.into_iter().chain([change.new]));
+            note_infinities(parameters, values, global);
             for NamedChange { time, name, old, new, .. } in changes {
                 let time = clock.json(time);
                 let name = serde_json::to_string(name)?;

@@ -328,3 +328,53 @@ fn foxglove_log_is_a_source_of_messages() {
     assert_eq!(messages(&of_mcap), messages(&of_ulog));
     assert!(of_mcap.iter().any(|(level, _)| level == "info"), "{of_mcap:?}");
 }
+
+#[test]
+fn text_of_csv_that_is_not_utf8_is_reported_by_cat_and_check() {
+    let folder = Folder::new();
+    folder.write("a.csv", b"time,s\n1,S\xfcd\n2,ok\n");
+    let run = folder.run(&["cat", "--json", "a.csv"]).assert_status(0, &["Latin-1"]);
+    assert!(run.stdout.contains("\"Süd\""), "{run:?}");
+    let check = folder.run(&["check", "a.csv"]).assert_status(0, &[]);
+    assert!(check.stdout.contains("text.latin1"), "{check:?}");
+}
+
+#[test]
+fn infinities_are_words_in_text() {
+    let folder = Folder::new();
+    folder.write("a.csv", b"time,x\n1,inf\n2,-inf\n3,1.5\n");
+    let run = folder.run(&["cat", "--format", "text", "a.csv"]).assert_status(0, &[]);
+    for value in ["x=inf", "x=-inf", "x=1.5"] {
+        assert!(run.stdout.contains(value), "{value}: {run:?}");
+    }
+}
+
+#[test]
+fn depth_that_is_compressed_with_rvl_becomes_images() {
+    let folder = Folder::new();
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let schema = file.schema("sensor_msgs/CompressedImage", "ros1msg", b"").unwrap();
+    let channel = file.channel("/image", schema, "ros1", BTreeMap::new()).unwrap();
+    let text = |text: &[u8]| [&(text.len() as u32).to_le_bytes()[..], text].concat();
+    let numbers = |numbers: &[u32]| -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    };
+    // The format and two floats, the width, the height; then the words of RVL for 500, 501, 0, 0
+    // and 0, 490, 65535, 0.
+    let depth = numbers(&[0, 0, 0, 4, 2, 0x028D_F123, 0x2D2A_D8EF, 0x3100_0000]);
+    let message = [
+        numbers(&[0, 1, 0]),
+        text(b"camera"),
+        text(b"16UC1; compressedDepth rvl"),
+        text(&depth),
+    ];
+    let time = Timestamp::from_nanos(1);
+    file.write(channel, 0, time, time, &message.concat()).unwrap();
+    folder.write("x.mcap", &file.finish().unwrap().into_inner());
+    let convert = ["convert", "x.mcap", "-o", "out", "--format", "images"];
+    folder.run(&convert).assert_status(0, &[]);
+    let files = images(&folder, "image");
+    let samples = decode_wide_gray(&files[0], 1 << 20).unwrap().samples;
+    assert_eq!(samples, [500, 501, 0, 0, 0, 490, 65_535, 0]);
+}

@@ -214,3 +214,29 @@ fn log_time_beyond_tables_is_reported_and_copied() {
     folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).assert_status(3, &["3 records"]);
     folder.run(&["convert", "b.mcap", "-o", "u"]).assert_status(3, &expected);
 }
+
+#[test]
+fn messages_without_a_time_are_left_out_of_bags() {
+    let folder = Folder::new();
+    for (encoding, type_name, schema_encoding, message) in [
+        ("ros1", "a/B", "ros1msg", &b"\x07\0\0\0"[..]),
+        ("cdr", "a/msg/B", "ros2msg", &b"\0\x01\0\0\x07\0\0\0"[..]),
+    ] {
+        let mut file =
+            Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+        let schema = file.schema(type_name, schema_encoding, b"int32 x").unwrap();
+        let channel = file.channel("/p", schema, encoding, Default::default()).unwrap();
+        // One second, and the first time that is too late for all logs.
+        for nanos in [1_000_000_000, i64::MAX] {
+            let time = Timestamp::from_nanos(nanos);
+            file.write(channel, 0, time, time, message).unwrap();
+        }
+        folder.write("a.mcap", &file.finish().unwrap().into_inner());
+        let expected = ["1 record of /p lost", "its time is later than 2^63 - 2 ns"];
+        folder
+            .run(&["convert", "-f", "a.mcap", "-o", "a.bag"])
+            .assert_status(3, &expected);
+        let rows = folder.run(&["cat", "--json", "a.bag"]).assert_status(0, &[]);
+        assert_eq!(rows.stdout.lines().count(), 1, "{encoding}: {rows:?}");
+    }
+}

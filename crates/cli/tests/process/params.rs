@@ -64,3 +64,18 @@ fn parameters_of_two_logs_are_compared() {
 fn parameters_without_a_log_are_wrong_usage() {
     Folder::new().run(&["params"]).assert_status(2, &["Usage"]);
 }
+
+#[test]
+fn infinities_are_null_in_json_and_counted() {
+    let mut log = bytes::log();
+    let infinity = f32::INFINITY.to_le_bytes();
+    log.extend(bytes::keyed_message(b'P', "float GAIN", &infinity));
+    let folder = Folder::new();
+    folder.write("flight.ulg", &log);
+    // The value, and the change to it.
+    let note = ["2 infinities are null"];
+    let run = folder.run(&["params", "flight.ulg", "--json"]).assert_status(0, &note);
+    assert!(run.stdout.contains("null") && !run.stdout.contains("inf"), "{run:?}");
+    let history = ["params", "flight.ulg", "--json", "--history"];
+    folder.run(&history).assert_status(0, &["1 infinity is null"]);
+}

@@ -305,11 +305,12 @@ impl Decoder for LayoutDecoder {
         if let PendingPayloads::Variable(parsed) = &mut self.payloads {
             parsed.max_column_bytes = 0;
         }
+        let rows = self.times.len();
         let times = time_array(gather::take(&mut self.times));
         let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
         let mut columns = vec![times];
         for node in &self.plan.nodes {
-            columns.push(node.build(&leaves)?);
+            columns.push(node.build(&leaves, rows)?);
         }
         RecordBatch::try_new(self.plan.schema.clone(), columns).map_err(into_error)
     }

@@ -19,7 +19,7 @@ use arrow_schema::{Schema, SchemaRef};
 use crate::{
     decode::{
         columns::{into_error, time_array, time_field},
-        tree::columns::SelectedColumns,
+        tree::{columns::SelectedColumns, values::WorstEncoding},
     },
     error::{Error, ErrorKind, Result},
     log::{Columns, Decoder},
@@ -40,7 +40,7 @@ pub enum ValueType {
     U64,
     F32,
     F64,
-    /// A string. Invalid UTF-8 is replaced by U+FFFD.
+    /// A string, which is decoded by [`decode_text`](crate::decode_text).
     Text,
     Bytes,
     /// A timestamp: nanoseconds since 1970.
@@ -104,6 +104,8 @@ pub struct TreeDecoder<R> {
     reader: R,
     plan: SelectedColumns,
     row: Branch,
+    /// The worst encoding of the strings of a record.
+    encoding: WorstEncoding,
     times: Vec<i64>,
     header_len: usize,
     /// The numbers of pending values and of pending bytes.
@@ -182,10 +184,13 @@ impl<R: TreeReader> TreeDecoder<R> {
         columns: &Columns,
     ) -> Result<Self> {
         record_type.check()?;
+        let encoding = WorstEncoding::default();
+        let row_type = ValueType::Struct(record_type.clone());
         Ok(Self {
             reader,
             plan: SelectedColumns::new(record_type, columns)?,
-            row: Branch::new(&ValueType::Struct(record_type.clone())),
+            row: Branch::with_encoding(&row_type, &encoding),
+            encoding,
             times: Vec::new(),
             header_len: header_len as usize,
             pending_values: 0,
@@ -225,8 +230,13 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             let payload = record.payload.get(self.header_len..).unwrap_or_default();
-            match self.add(payload) {
+            let added = self.add(payload);
+            let encoding = self.encoding.take();
+            match added {
                 Ok(summary) => {
+                    if let Some(kind) = encoding.damage_kind() {
+                        record.undecodable_damage().with_kind(kind).add_to(damage);
+                    }
                     self.times.push(record.time.as_nanos());
                     if summary.type_mismatches > 0 {
                         let mismatch = record

@@ -87,7 +87,8 @@ pub enum LayoutKind {
     /// Binary data: its length in bytes as a `u32`, then the bytes.
     Bytes,
     /// A list: the number of elements as a `u32`, then the elements without gaps. Elements
-    /// without fields have no bytes; the column of such a list has their number.
+    /// without fields have no bytes; the column of such a list has their number, and so has
+    /// that of such an array.
     List(Arc<LayoutKind>),
 }
 
@@ -181,8 +182,8 @@ impl Layout {
         })
     }
 
-    /// Returns a message about the first list whose elements have no fields, so that its
-    /// column has only their number.
+    /// Returns a message about the first list or array whose elements have no fields, so that
+    /// its column has only their number.
     pub fn count_column(&self) -> Option<String> {
         let list = self.count_column_path()?;
         Some(format!(
@@ -190,9 +191,13 @@ impl Layout {
         ))
     }
 
-    /// Returns the path of the first list whose elements have no fields, e.g. `poses.marks`.
+    /// Returns the path of the first list or array whose elements have no fields, e.g.
+    /// `poses.marks`.
     fn count_column_path(&self) -> Option<String> {
         let field = self.fields.iter().find(|field| field.has_count_column())?;
+        if field.count_without_bytes().is_some() {
+            return Some(field.name.clone());
+        }
         let mut kind = &field.kind;
         while let (LayoutKind::List(element), false) = (kind, kind.is_count()) {
             kind = element;
@@ -227,7 +232,7 @@ impl Layout {
                 LayoutKind::Primitive(Primitive::Char) => {
                     texts.push(start..start + count)
                 }
-                LayoutKind::Nested(inner) if inner.has_columns => {
+                LayoutKind::Nested(inner) if inner.has_columns && inner.size > 0 => {
                     for index in 0..count {
                         if texts.len() >= MAX_TEXTS {
                             return;
@@ -259,8 +264,9 @@ impl Layout {
     pub fn flat_columns(&self, limit: u64, max_array_len: u32) -> u64 {
         let mut columns = 0_u64;
         for field in self.fields.iter().filter(|field| field.has_columns()) {
-            let is_one_column =
-                field.is_chars() || field.is_array_longer_than(max_array_len);
+            let is_one_column = field.is_chars()
+                || field.is_array_longer_than(max_array_len)
+                || field.count_without_bytes().is_some();
             let element_columns = match &field.kind {
                 LayoutKind::Nested(layout) if !is_one_column => {
                     layout.flat_columns(limit, max_array_len)
@@ -305,20 +311,31 @@ impl LayoutField {
         self.kind.is_fixed() || self.count == Some(0)
     }
 
-    /// Returns whether the field becomes a column. A field without bytes does not,
-    /// however many elements it has.
-    pub fn has_columns(&self) -> bool {
-        let is_visible = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_visible && self.kind.has_columns()
+    /// Returns the number of elements of a fixed-size array whose elements have no bytes.
+    /// This number is the value of its column.
+    pub(crate) fn count_without_bytes(&self) -> Option<u32> {
+        let has_no_bytes = self.kind.is_fixed() && self.kind.size() == 0;
+        self.count.filter(|count| *count > 0 && has_no_bytes)
     }
-}
 
-impl LayoutField {
-    /// Returns whether the field contains a list whose elements have no fields, see
-    /// [`Layout::count_column`].
+    /// Returns whether the field becomes a column. A single value without bytes does not,
+    /// nor does an array without elements.
+    pub fn has_columns(&self) -> bool {
+        let has_columns =
+            self.kind.has_columns() || self.count_without_bytes().is_some();
+        self.is_visible() && has_columns
+    }
+
+    /// Returns whether the field contains a list or an array whose elements have no
+    /// fields, see [`Layout::count_column`].
     fn has_count_column(&self) -> bool {
-        let is_visible = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_visible && self.kind.has_count_column()
+        let has_count_column =
+            self.kind.has_count_column() || self.count_without_bytes().is_some();
+        self.is_visible() && has_count_column
+    }
+
+    fn is_visible(&self) -> bool {
+        self.role != FieldRole::Hidden && self.count != Some(0)
     }
 }
 

@@ -88,7 +88,7 @@ impl PrintedRows {
         let mut columns = Vec::new();
         for index in 1..batch.num_columns() {
             let field = schema.field(index);
-            let values = JsonColumn::new(field, batch.column(index))?;
+            let values = JsonColumn::for_text(field, batch.column(index))?;
             columns.push((format!("{}=", field_name(field)), values));
         }
         Ok(Self { times, messages: None, form: RowFormat::Text(columns) })

@@ -106,6 +106,16 @@ fn omitted_fields_remark(topic: &Topic) -> String {
 /// Returns a remark about the names in the type of `topic` that are changed, because ROS 2
 /// does not allow them, if there are any.
 fn changed_names_remark(topic: &Topic, changed_names: &[String]) -> Option<String> {
+    let label = topic.label();
+    let names = name_list(changed_names)?;
+    Some(format!(
+        "the topic {label:?}: names that ROS 2 does not allow are changed: {names}"
+    ))
+}
+
+/// Returns the first of `changed_names`, separated by commas, and the number of the others;
+/// `None` if there are no names.
+pub(crate) fn name_list(changed_names: &[String]) -> Option<String> {
     if changed_names.is_empty() {
         return None;
     }
@@ -115,10 +125,7 @@ fn changed_names_remark(topic: &Topic, changed_names: &[String]) -> Option<Strin
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    let (label, names) = (topic.label(), listed.join(", "));
-    Some(format!(
-        "the topic {label:?}: names that ROS 2 does not allow are changed: {names}{and_more}"
-    ))
+    Some(format!("{}{and_more}", listed.join(", ")))
 }
 
 /// Returns the metadata of a channel for ROS 2, from the metadata of a channel of ROS 1:

@@ -96,7 +96,10 @@ impl Compiler<'_> {
                 let message = format!("the type {:?} has too many parts", layout.name);
                 return Err(Error::new(ErrorKind::Limit, message));
             }
-            let is_shown = field.role != FieldRole::Hidden && field.has_columns();
+            // Values without bytes could be repeated billions of times.
+            let is_shown = field.role != FieldRole::Hidden
+                && field.has_columns()
+                && field.size() != Some(0);
             if !is_shown {
                 steps.extend(skip_hidden(layout, field)?);
                 continue;

@@ -284,6 +284,25 @@ fn messages_are_decoded_to_the_columns_of_their_definition() {
 }
 
 #[test]
+fn name_of_the_type_is_no_definition() {
+    let name = "geometry_msgs/msg/Point";
+    for text in [
+        "",
+        "# no definition found",
+        "geometry_msgs/msg/Point",
+        "geometry_msgs/Point",
+        "MSG: geometry_msgs/msg/Point\n",
+        "geometry_msgs::msg::Point",
+        "geometry_msgs::msg::dds_::Point",
+    ] {
+        assert!(Definition::is_missing(name, text), "{text}");
+    }
+    for text in ["Point p", "float64 x", "MSG: geometry_msgs/msg/Point\nfloat64 x"] {
+        assert!(!Definition::is_missing(name, text), "{text}");
+    }
+}
+
+#[test]
 fn msg_is_removed_only_from_names_of_three_parts() {
     let text = "int8 x\n==\nMSG: a/msg/B\nint8 y\n==\nMSG: c/msg/msg/D\nint8 z";
     let definition = Definition::parse("pkg/A", text).unwrap();

@@ -71,7 +71,7 @@ pub(super) fn write(types: &[MessageType]) -> String {
 
 /// Returns the name in the line after a separator. rosbag2 writes `SRV:` and `ACTION:` for services
 /// and actions.
-fn type_of_header(line: &str) -> Option<&str> {
+pub(super) fn type_of_header(line: &str) -> Option<&str> {
     let (kind, name) = line.trim().split_once(':')?;
     ["MSG", "SRV", "ACTION"].contains(&kind).then_some(name)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use logtool_core::{Columns, Layout, LayoutKind, Result, Topic, View};
+use logtool_core::{Columns, Layout, LayoutField, LayoutKind, Result, Topic, View};
 use logtool_protobuf::{LaserScan, PointCloud};
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     metadata::TopicMetadata,
     points::PointSchema,
     sensor::{
-        cloud, cloud2,
+        cloud, cloud2, foxglove_ros,
         json::{self, JsonCloud},
         packets::{FrameIdReader, PACKET_LEN, ScanLayout},
         scan,
@@ -95,11 +95,19 @@ impl Derivation {
                         .is_some_and(|sum| is_expected(&sum));
                 has_fields.then_some(DerivedKind::Points(source))?
             }
-            None if may_have_packets(type_name, text) => {
-                let layout = definition()?.layout().ok()?;
-                DerivedKind::Packets(ScanLayout::new(&layout)?)
-            }
-            None => return None,
+            None => match PointSource::for_foxglove_type(type_name) {
+                Some((source, expected)) => {
+                    let declared = definition()?.layout().ok()?;
+                    let expected = expected.layout().ok()?;
+                    starts_with_fields(&declared, &expected)
+                        .then_some(DerivedKind::Points(source))?
+                }
+                None if may_have_packets(type_name, text) => {
+                    let layout = definition()?.layout().ok()?;
+                    DerivedKind::Packets(ScanLayout::new(&layout)?)
+                }
+                None => return None,
+            },
         };
         Some(Self { kind, encoding: Encoding::Ros1 })
     }
@@ -119,11 +127,19 @@ impl Derivation {
                 have_same_fields(&expected_layout, &declared_layout)
                     .then_some(DerivedKind::Points(source))?
             }
-            None if may_have_packets(&ros1_name, definition) => {
-                let layout = layout(definition).ok()?;
-                DerivedKind::Packets(ScanLayout::new(&layout)?)
-            }
-            None => return None,
+            None => match PointSource::for_foxglove_type(&ros1_name) {
+                Some((source, expected)) => {
+                    let expected = layout(&expected.ros2_text().ok()?).ok()?;
+                    let declared = layout(definition).ok()?;
+                    starts_with_fields(&declared, &expected)
+                        .then_some(DerivedKind::Points(source))?
+                }
+                None if may_have_packets(&ros1_name, definition) => {
+                    let layout = layout(definition).ok()?;
+                    DerivedKind::Packets(ScanLayout::new(&layout)?)
+                }
+                None => return None,
+            },
         };
         Some(Self { kind, encoding: Encoding::Cdr })
     }
@@ -176,6 +192,26 @@ impl PointSource {
             _ => return None,
         })
     }
+
+    /// Returns the source of points in messages of this type of Foxglove, and the definition of
+    /// their first fields. `type_name` is its name in ROS 1.
+    fn for_foxglove_type(type_name: &str) -> Option<(Self, Definition)> {
+        let sources = [
+            (Self::FoxgloveCloud, foxglove_ros::CLOUD),
+            (Self::FoxgloveScan, foxglove_ros::SCAN),
+        ];
+        let (source, (name, fields)) =
+            sources.into_iter().find(|(_, (name, _))| *name == type_name)?;
+        let text = format!("{fields}{}", foxglove_ros::POSE);
+        Some((source, Definition::parse(name, &text).ok()?))
+    }
+}
+
+/// Returns whether `layout` has the fields of `first_fields`, and maybe others after them.
+fn starts_with_fields(layout: &Layout, first_fields: &Layout) -> bool {
+    let pairs = layout.fields.iter().zip(&first_fields.fields);
+    layout.fields.len() >= first_fields.fields.len()
+        && pairs.into_iter().all(|(a, b)| are_same_field(a, b))
 }
 
 /// Returns whether messages of the type `type_name` with the definition `text` may have packets of
@@ -188,11 +224,12 @@ fn may_have_packets(type_name: &str, text: &str) -> bool {
 /// Returns whether both layouts have the same fields. The names of types may differ. (Layouts are
 /// nested at most 64 levels deep, so that the function may be recursive.)
 fn have_same_fields(first: &Layout, second: &Layout) -> bool {
-    let pairs = first.fields.iter().zip(&second.fields);
-    first.fields.len() == second.fields.len()
-        && pairs.into_iter().all(|(a, b)| {
-            (&a.name, a.count) == (&b.name, b.count) && are_same_kind(&a.kind, &b.kind)
-        })
+    first.fields.len() == second.fields.len() && starts_with_fields(first, second)
+}
+
+fn are_same_field(first: &LayoutField, second: &LayoutField) -> bool {
+    (&first.name, first.count) == (&second.name, second.count)
+        && are_same_kind(&first.kind, &second.kind)
 }
 
 fn are_same_kind(first: &LayoutKind, second: &LayoutKind) -> bool {

@@ -16,7 +16,7 @@ use crate::{
     message_compression::MAX_DECOMPRESSED_BYTES,
     points::{MessagePoints, PointSchema},
     sensor::{
-        cloud, cloud2, foxglove_cloud, foxglove_scan,
+        cloud, cloud2, foxglove_cloud, foxglove_ros, foxglove_scan,
         json::{self, JsonCloud},
         scan,
     },
@@ -31,9 +31,9 @@ pub(crate) enum PointSource {
     Cloud,
     /// `sensor_msgs/LaserScan`
     Scan,
-    /// `foxglove.PointCloud`
+    /// `foxglove.PointCloud` or `foxglove_msgs/PointCloud`
     FoxgloveCloud,
-    /// `foxglove.LaserScan`
+    /// `foxglove.LaserScan` or `foxglove_msgs/LaserScan`
     FoxgloveScan,
 }
 
@@ -75,9 +75,17 @@ impl PointSource {
                 foxglove_cloud::point_schema(&JsonCloud::parse(payload)?.cloud())
             }
             Self::FoxgloveCloud => {
-                foxglove_cloud::point_schema(&PointCloud::parse(payload)?)
+                foxglove_cloud::point_schema(&foxglove_cloud(payload, encoding)?)
             }
         }
+    }
+}
+
+/// Returns the `foxglove.PointCloud` in `payload`, in protocol buffers or an encoding of ROS.
+fn foxglove_cloud(payload: &[u8], encoding: Encoding) -> Option<PointCloud<'_>> {
+    match encoding {
+        Encoding::Protobuf => PointCloud::parse(payload),
+        _ => foxglove_ros::parse_cloud(payload, encoding),
     }
 }
 
@@ -218,13 +226,15 @@ impl PointDecoder {
                 scan::points(payload, self.encoding, is_selected)
             }
             PointSource::FoxgloveCloud => {
-                let cloud = PointCloud::parse(payload).ok_or(NOT_A_CLOUD)?;
+                let cloud =
+                    foxglove_cloud(payload, self.encoding).ok_or(NOT_A_CLOUD)?;
                 foxglove_cloud::points(&cloud, &self.point_schema)
             }
             PointSource::FoxgloveScan => {
                 let scan = match self.encoding {
                     Encoding::Json => json::parse_scan(payload),
-                    _ => LaserScan::parse(payload),
+                    Encoding::Protobuf => LaserScan::parse(payload),
+                    encoding => foxglove_ros::parse_scan(payload, encoding),
                 };
                 Ok(foxglove_scan::points(&scan.ok_or(NOT_A_SCAN)?))
             }

@@ -72,3 +72,92 @@ fn other_type_with_the_name_of_a_cloud_is_not_a_cloud() {
     topic.definition = topic.definition.replace("1206", "1207");
     assert!(Derivation::from_topic(&topic).is_none());
 }
+
+/// The types of foxglove-sdk (`schemas/ros1`), without comments and the fields after the data.
+const FOXGLOVE_CLOUD: &str = "time timestamp\nstring frame_id\ngeometry_msgs/Pose pose\n\
+    uint32 point_stride\nfoxglove_msgs/PackedElementField[] fields\nuint8[] data\n===\n\
+    MSG: foxglove_msgs/PackedElementField\nstring name\nuint32 offset\nuint8 FLOAT32=7\n\
+    uint8 type\n";
+const FOXGLOVE_SCAN: &str = "time timestamp\nstring frame_id\ngeometry_msgs/Pose pose\n\
+    float64 start_angle\nfloat64 end_angle\nfloat64[] ranges\nfloat64[] intensities\n\
+    string uuid\n";
+const POSE: &str = "===\nMSG: geometry_msgs/Pose\ngeometry_msgs/Point position\n\
+    geometry_msgs/Quaternion orientation\n===\nMSG: geometry_msgs/Point\nfloat64 x\n\
+    float64 y\nfloat64 z\n===\nMSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\n\
+    float64 z\nfloat64 w\n";
+
+/// Returns the rows of the points in `message` of this type of Foxglove: in the encoding of ROS 1,
+/// and in CDR.
+fn foxglove_points(name: &str, text: &str, message: &[u8]) -> [Vec<String>; 2] {
+    let definition =
+        crate::Definition::parse(&format!("foxglove_msgs/{name}"), text).unwrap();
+    let layout = definition.layout().unwrap();
+    let transcoder = crate::Transcoder::for_ros1_layout(&layout).unwrap();
+    let mut cdr = Vec::new();
+    assert!(transcoder.to_cdr(message, &mut cdr));
+    let ros2_text = definition.ros2_text().unwrap();
+    [
+        (Encoding::Ros1, format!("foxglove_msgs/{name}"), text, message),
+        (Encoding::Cdr, format!("foxglove_msgs/msg/{name}"), &ros2_text, &cdr),
+    ]
+    .map(|(encoding, type_name, definition, message)| {
+        let topic = Topic {
+            encoding: encoding.name().to_owned(),
+            type_name,
+            definition: definition.to_owned(),
+            ..Topic::new("/points", Arc::new(arrow_schema::Schema::empty()))
+        };
+        let derivation = Derivation::from_topic(&topic).unwrap();
+        let DerivedKind::Points(source) = derivation.kind else { unreachable!() };
+        let schema = derivation.point_schema_of(message).unwrap();
+        let columns = crate::sensor::testing::nested_columns();
+        let decoder =
+            PointDecoder::new(source, encoding, Arc::new(schema), &columns).unwrap();
+        let (batch, damaged) = crate::sensor::testing::decode(decoder, &[message]);
+        assert_eq!(damaged, 0);
+        crate::sensor::testing::rows(&batch)
+    })
+}
+
+/// Starts a message with a stamp of 1.5 s, and a pose that rotates x to y and then moves by 1, 2, 3.
+fn foxglove_message() -> crate::sensor::testing::Message {
+    let message = crate::sensor::testing::Message::default();
+    let message = message.u32(1).u32(500_000_000).text("base");
+    doubles(message, &[1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 1.0])
+}
+
+fn doubles(
+    message: crate::sensor::testing::Message,
+    numbers: &[f64],
+) -> crate::sensor::testing::Message {
+    numbers.iter().fold(message, |message, number| message.raw(&number.to_le_bytes()))
+}
+
+#[test]
+fn types_of_foxglove_in_encodings_of_ros_have_points() {
+    let mut cloud = foxglove_message().u32(12).u32(3);
+    for (name, offset) in [("x", 0), ("y", 4), ("z", 8)] {
+        cloud = cloud.text(name).u32(offset).u8(7);
+    }
+    let data = [4.0_f32, 0.0, 0.5].map(f32::to_le_bytes).concat();
+    let text = [FOXGLOVE_CLOUD, POSE].concat();
+    for rows in foxglove_points("PointCloud", &text, &cloud.text(data).0) {
+        assert_eq!(rows, ["1500000000 0 1 6 3.5"]);
+    }
+    let scan = doubles(foxglove_message(), &[0.0, 0.0]).u32(1);
+    let scan = doubles(doubles(scan, &[2.0]).u32(1), &[9.0]).text("id");
+    let text = [FOXGLOVE_SCAN, POSE].concat();
+    for rows in foxglove_points("LaserScan", &text, &scan.0) {
+        // Range, intensity, angle, x, y, z.
+        assert_eq!(rows, ["1500000000 0 2 9 0 1 4 3"]);
+    }
+    let other =
+        [FOXGLOVE_SCAN.replace("float64[]", "float32[]").as_str(), POSE].concat();
+    let topic = Topic {
+        encoding: "ros1".to_owned(),
+        type_name: "foxglove_msgs/LaserScan".to_owned(),
+        definition: other,
+        ..Topic::new("/scan", Arc::new(arrow_schema::Schema::empty()))
+    };
+    assert_eq!(Derivation::from_topic(&topic), None);
+}

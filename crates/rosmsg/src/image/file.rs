@@ -28,7 +28,8 @@ impl<'m> ImageFile<'m> {
     pub(super) fn new(format: &str, data: Cow<'m, [u8]>) -> Self {
         let (mut bytes, mut quantization) = (data, None);
         if format.contains("compressedDepth")
-            && let Some((png, parameters)) = compressed_depth(&bytes)
+            && let Some((png, parameters)) = depth_parameters(&bytes)
+            && png.starts_with(PNG)
         {
             let start = bytes.len() - png.len();
             bytes = match bytes {
@@ -67,13 +68,12 @@ fn extension(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Parses `int32 format | float32 a | float32 b`, followed by a PNG. Returns the PNG, and the
-/// parameters.
-fn compressed_depth(data: &[u8]) -> Option<(&[u8], DepthQuantization)> {
+/// Parses `int32 format | float32 a | float32 b`. Returns the bytes after it, and the parameters.
+pub(super) fn depth_parameters(data: &[u8]) -> Option<(&[u8], DepthQuantization)> {
     let mut reader = ByteReader::new(data);
     reader.u32()?;
     let parameters = DepthQuantization { a: reader.f32()?, b: reader.f32()? };
-    reader.remaining().starts_with(PNG).then_some((reader.remaining(), parameters))
+    Some((reader.remaining(), parameters))
 }
 
 /// Reads the size of a PNG, whose header follows 8 bytes of signature, 4 of length, and `IHDR`.

@@ -104,8 +104,9 @@ impl Compiler<'_> {
                 );
                 return Err(Error::new(ErrorKind::Limit, message));
             }
-            if field.role == FieldRole::Hidden || !field.has_columns() {
-                let size = field.size().ok_or_else(|| unsupported(layout, field))?;
+            let size = field.size().ok_or_else(|| unsupported(layout, field))?;
+            // Values without bytes could be repeated billions of times.
+            if field.role == FieldRole::Hidden || !field.has_columns() || size == 0 {
                 push_step(&mut steps, Step::Skip(size as usize));
                 continue;
             }

@@ -117,3 +117,20 @@ fn strings_of_any_length_are_refused() {
     let layout = layout("t", vec![field("text", LayoutKind::Text, None)]);
     assert!(LayoutMessages::new(&layout, "p").is_err());
 }
+
+#[test]
+fn arrays_of_values_without_bytes_are_left_out() {
+    let many = |name: &str, inner| {
+        let kind = LayoutKind::Nested(Arc::new(inner));
+        layout(name, vec![field("many", kind, Some(1 << 20))])
+    };
+    let empty = layout("empty", Vec::new());
+    let trillion = LayoutKind::Nested(Arc::new(many("b", many("a", empty))));
+    let fields =
+        vec![field("no_bytes", trillion, Some(1)), number("x", Primitive::U8, None)];
+    let messages = LayoutMessages::new(&layout("t", fields), "p").unwrap();
+    assert_eq!(messages.definition.text(), "uint8 x\n");
+    let mut out = Vec::new();
+    assert!(messages.append_message(&[7], &mut out));
+    assert_eq!(out, [7]);
+}

@@ -33,7 +33,7 @@ pub(crate) struct JsonImage<'b> {
 }
 
 /// The maximum number of fields of a cloud. It limits the time of linear searches.
-const MAX_FIELDS: usize = 4096;
+pub(crate) const MAX_FIELDS: usize = 4096;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

@@ -161,6 +161,18 @@ fn version_2_aligns_to_4_bytes_and_has_lengths_except_for_numbers() {
     assert_eq!(from_cdr(&transcoder, &bytes(big)).unwrap(), bytes(expected));
 }
 
+/// DDS-XTypes 1.3, 7.4.3.4: PLAIN_CDR2 is `00 11`, and numbers of 8 bytes are aligned to 4.
+#[test]
+fn both_identifiers_of_version_2_are_the_same_encoding() {
+    let transcoder = from_ros2_text("int32 x\nint64 y\nstring s");
+    let fields = "05000000 0600000000000000 03000000 686900";
+    let expected = bytes("05000000 0600000000000000 02000000 6869");
+    for identifier in ["0007", "0011"] {
+        let message = bytes(&format!("{identifier} 0000 {fields}"));
+        assert_eq!(from_cdr(&transcoder, &message).unwrap(), expected, "{identifier}");
+    }
+}
+
 #[test]
 fn other_encapsulations_are_rejected() {
     let transcoder = from_ros2_text("uint8 a");
@@ -172,6 +184,10 @@ fn other_encapsulations_are_rejected() {
         ([0, 6], true),
         ([0, 7], true),
         ([0, 9], false), // delimited
+        ([0, 16], true),
+        ([0, 17], true),
+        ([0, 19], false),
+        ([0, 21], false),
         ([1, 1], false),
     ] {
         let payload = [&encapsulation[..], &[0, 0, 5]].concat();

@@ -11,7 +11,7 @@ use arrow_array::{
 };
 
 use crate::points::{
-    column::{NumberType, PointColumn, floats},
+    column::{PointColumn, floats},
     file::{Points, array_at},
     survey::{CHANNEL_NAMES, TopicSurvey},
 };
@@ -41,9 +41,7 @@ impl ColorColumns {
         ["rgb", "rgba"].into_iter().find_map(|name| {
             let is_packed = |index: &usize| {
                 columns.get(*index).is_some_and(|column| {
-                    column.own_name == name
-                        && column.number_type.bytes() == 4
-                        && column.number_type != NumberType::Time
+                    column.own_name == name && column.is_packed_color()
                 })
             };
             let indices: Vec<usize> = (0..columns.len()).filter(is_packed).collect();
@@ -109,7 +107,7 @@ fn packed_colors(points: &Points, indices: &[usize]) -> Vec<u32> {
 }
 
 /// Returns the bits of the values of `array`.
-fn bits(array: &ArrayRef) -> Vec<Option<u32>> {
+pub(super) fn bits(array: &ArrayRef) -> Vec<Option<u32>> {
     if let Some(floats) = array.as_primitive_opt::<Float32Type>() {
         return floats.iter().map(|float| float.map(f32::to_bits)).collect();
     }

@@ -65,6 +65,12 @@ impl PointColumn {
         self.is_of_message && self.own_name == "stamp"
     }
 
+    /// Returns whether each of its numbers has all channels of a colour in its 32 bits.
+    pub(super) fn is_packed_color(&self) -> bool {
+        matches!(self.own_name.as_str(), "rgb" | "rgba")
+            && self.number_type.bytes() == 4
+    }
+
     /// Returns whether it may have times of the points of messages.
     pub(super) fn may_be_own_time(&self) -> bool {
         !self.is_of_message

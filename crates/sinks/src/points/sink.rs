@@ -296,7 +296,9 @@ impl PointTable {
         let columns = column::with_file_names(columns);
         let metadata = &self.metadata;
         let create_pcd = |output, encoding| -> Result<Box<dyn CloudFile>> {
-            let columns = FileColumns::pcd(&columns, &attributes, first_points);
+            let is_ascii = encoding == PcdEncoding::Ascii;
+            let columns =
+                FileColumns::pcd(&columns, &attributes, first_points, is_ascii);
             Ok(Box::new(PcdFile::new(output, columns, encoding, metadata)?))
         };
         match format {

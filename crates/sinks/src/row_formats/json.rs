@@ -131,6 +131,17 @@ impl JsonColumn {
         Ok(Self(JsonValues::new(field, column, &Infinities::as_large_numbers(), 0)?))
     }
 
+    /// Like [`new`](Self::new), but infinities are `inf` and `-inf`, for users.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn for_text(
+        field: &arrow_schema::Field,
+        column: &arrow_array::ArrayRef,
+    ) -> Result<Self> {
+        Ok(Self(JsonValues::new(field, column, &Infinities::as_words(), 0)?))
+    }
+
     /// Appends the value at index `row` to `json`, or `null`.
     pub fn write(&self, row: usize, json: &mut Vec<u8>) {
         self.0.write(row, &mut JsonText::in_buffer(json));

@@ -1,4 +1,4 @@
-//! How infinities are written in JSON, which has no number for them.
+//! How infinities are written in JSON, which has no number for them, and in text like JSON.
 
 use std::sync::{
     Arc,
@@ -15,14 +15,31 @@ use crate::text::number_format::{NumberBuffer, write_text};
 /// Clones share one counter.
 #[derive(Clone, Debug, Default)]
 pub struct Infinities {
-    are_large_numbers: bool,
+    form: InfinityForm,
     null_count: Arc<AtomicU64>,
+}
+
+/// The form of infinities.
+#[derive(Clone, Copy, Debug, Default)]
+enum InfinityForm {
+    /// `null`
+    #[default]
+    Null,
+    /// `1e999`
+    LargeNumber,
+    /// `inf`
+    Word,
 }
 
 impl Infinities {
     /// Returns the setting that infinities are written as `1e999` and `-1e999`.
     pub fn as_large_numbers() -> Self {
-        Self { are_large_numbers: true, ..Self::default() }
+        Self { form: InfinityForm::LargeNumber, ..Self::default() }
+    }
+
+    /// Returns the setting that infinities are written as `inf` and `-inf`, in text for users.
+    pub(crate) fn as_words() -> Self {
+        Self { form: InfinityForm::Word, ..Self::default() }
     }
 
     /// Returns how many infinities were written as `null` since the last call, and resets the
@@ -51,10 +68,12 @@ impl Infinities {
         is_negative: bool,
         buffer: &mut NumberBuffer,
     ) -> usize {
-        match (self.are_large_numbers, is_negative) {
-            (true, false) => write_text(b"1e999", buffer),
-            (true, true) => write_text(b"-1e999", buffer),
-            (false, _) => {
+        match (self.form, is_negative) {
+            (InfinityForm::LargeNumber, false) => write_text(b"1e999", buffer),
+            (InfinityForm::LargeNumber, true) => write_text(b"-1e999", buffer),
+            (InfinityForm::Word, false) => write_text(b"inf", buffer),
+            (InfinityForm::Word, true) => write_text(b"-inf", buffer),
+            (InfinityForm::Null, _) => {
                 self.null_count.fetch_add(1, Ordering::Relaxed);
                 write_text(b"null", buffer)
             }

@@ -122,13 +122,17 @@ impl Decoder for RowDecoder {
             }
             self.bytes += record.payload.len();
             self.times.push(record.time.as_nanos());
-            let (mut encoding, mut is_type_mismatch) = (TextEncoding::Utf8, false);
+            // All cells, because the result must not depend on the selected columns.
+            let encoding = if str::from_utf8(record.payload).is_ok() {
+                TextEncoding::Utf8
+            } else {
+                let cells = (0..self.cells).filter_map(|cell| self.parser.cell(cell));
+                cells.map(TextEncoding::detect).max().unwrap_or_default()
+            };
+            let mut is_type_mismatch = false;
             for part in self.columns.iter_mut().flat_map(|column| &mut column.parts) {
                 let cell = self.parser.cell(part.cell).unwrap_or_default();
                 is_type_mismatch |= !part.values.push(cell);
-                if matches!(part.values, Values::Text(_)) {
-                    encoding = encoding.max(TextEncoding::detect(cell));
-                }
             }
             let mismatch = is_type_mismatch.then_some(DamageKind::TypeMismatch);
             for kind in encoding.damage_kind().into_iter().chain(mismatch) {

@@ -28,6 +28,9 @@ impl LayoutPlanner<'_> {
     ) -> Result<FieldArray> {
         self.count_field()?;
         self.count_name(name)?;
+        if let Some(count) = field.count_without_bytes() {
+            return Ok(vec![(count_field(name), Node::Count(count))]);
+        }
         let Some(count) = field.count.filter(|_| !field.is_chars()) else {
             return self.scalar(layout, field, name, offsets);
         };
@@ -137,12 +140,12 @@ pub(super) fn arrow_field(name: &str, data_type: DataType) -> FieldRef {
     Arc::new(Field::new(name, data_type, false))
 }
 
-/// The key of the field metadata of a column that has the number of elements of a list. The
-/// elements have no fields.
+/// The key of the field metadata of a column that has the number of elements of a list or an array.
+/// The elements have no fields.
 pub const COUNT_KEY: &str = "logtool.count_of_elements_without_fields";
 
-/// Returns the names of the columns in `fields` that have the number of elements of a list, e.g.
-/// `poses.marks`.
+/// Returns the names of the columns in `fields` that have the number of elements of a list or an
+/// array, e.g. `poses.marks`.
 pub fn count_columns(fields: &Fields) -> Vec<String> {
     let mut names = Vec::new();
     // Types are nested at most as deep as layouts.
@@ -164,7 +167,7 @@ pub fn count_columns(fields: &Fields) -> Vec<String> {
     names
 }
 
-/// Returns the Arrow field of the number of elements of a list.
+/// Returns the Arrow field of the number of elements of a list or an array.
 fn count_field(name: &str) -> FieldRef {
     let metadata = HashMap::from([(COUNT_KEY.to_owned(), "true".to_owned())]);
     Arc::new(Field::new(name, DataType::UInt32, false).with_metadata(metadata))

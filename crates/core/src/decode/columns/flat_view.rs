@@ -24,7 +24,9 @@ impl LayoutPlanner<'_> {
                 self.skip(layout, field)?;
                 continue;
             }
-            if field.is_array_longer_than(self.max_array_len) {
+            if field.is_array_longer_than(self.max_array_len)
+                || field.count_without_bytes().is_some()
+            {
                 let column = self.unique_name(&format!("{prefix}{}", field.name))?;
                 let is_selected = projection.is_next_selected();
                 let fields = self.field_array(layout, field, &column, is_selected)?;

@@ -11,7 +11,7 @@ use crate::{
         columns::into_error,
         tree::{
             ValueType,
-            values::{Scalar, ValueBuffer, offsets},
+            values::{Scalar, ValueBuffer, WorstEncoding, offsets},
         },
     },
     error::Result,
@@ -37,19 +37,28 @@ enum BranchKind {
 impl Branch {
     /// Creates an empty branch of values of the type `value_type`.
     pub fn new(value_type: &ValueType) -> Self {
+        Self::with_encoding(value_type, &WorstEncoding::default())
+    }
+
+    /// Creates an empty branch, which adds the encodings of its strings to `encoding`.
+    pub(super) fn with_encoding(
+        value_type: &ValueType,
+        encoding: &WorstEncoding,
+    ) -> Self {
+        let branch = |value_type| Self::with_encoding(value_type, encoding);
         let kind = match value_type {
             ValueType::Struct(inner) => BranchKind::Struct(
                 inner
                     .fields
                     .iter()
-                    .map(|(name, field_type)| (name.clone(), Self::new(field_type)))
+                    .map(|(name, field_type)| (name.clone(), branch(field_type)))
                     .collect(),
             ),
             ValueType::List(item) => {
-                BranchKind::List { ends: Vec::new(), item: Box::new(Self::new(item)) }
+                BranchKind::List { ends: Vec::new(), item: Box::new(branch(item)) }
             }
             // All other types are scalars.
-            scalar => match ValueBuffer::new(scalar) {
+            scalar => match ValueBuffer::new(scalar, encoding) {
                 Some(values) => BranchKind::Scalars(values),
                 None => BranchKind::Struct(Vec::new()),
             },

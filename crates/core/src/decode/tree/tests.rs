@@ -76,6 +76,50 @@ fn missing_values_are_null_and_invalid_records_leave_no_values() {
     assert!(list.is_null(1) && list.is_null(2));
 }
 
+/// A reader of payloads that are strings, or invalid if they start with `!`.
+struct TextReader;
+
+impl TreeReader for TextReader {
+    fn read(&mut self, payload: &[u8], row: &mut Branch, _: u64) -> Option<RowSummary> {
+        row.field(0)?.push(Scalar::Bytes(payload))?;
+        if payload.starts_with(b"!") {
+            return None;
+        }
+        row.close();
+        Some(RowSummary::default())
+    }
+}
+
+#[test]
+fn texts_that_are_not_utf8_are_reported_for_their_records() {
+    let record_type = StructType {
+        type_name: "T".to_owned(),
+        fields: vec![("s".to_owned(), ValueType::Text)],
+    };
+    let columns = Columns::default();
+    let mut decoder = TreeDecoder::new(&record_type, TextReader, 0, &columns).unwrap();
+    let payloads: [&[u8]; 5] = [b"a\xe4b", b"a\xc3\xa4", b"a\xc3", b"!\xff", b"a\xe4b"];
+    let (mut block, mut damage) = (Block::default(), Vec::new());
+    block.reset(Bytes::from(payloads.concat()), 0);
+    let mut start = 0;
+    for payload in payloads {
+        let end = start + payload.len();
+        block.push(TopicId(0), Timestamp::from_nanos(5), start..end);
+        start = end;
+    }
+    block.runs().for_each(|run| decoder.append(run, &mut damage));
+    let texts = decoder.take().unwrap();
+    let texts: Vec<_> = texts["s"].as_string::<i32>().iter().flatten().collect();
+    assert_eq!(texts, ["a\u{e4}b", "a\u{e4}", "a\u{fffd}", "a\u{e4}b"]);
+    let records = |kind| {
+        let damage = damage.iter().filter(|damage| damage.kind == kind);
+        damage.map(|damage| damage.records).sum::<u64>()
+    };
+    assert_eq!(records(DamageKind::Latin1), 2);
+    assert_eq!(records(DamageKind::IncompleteText), 1);
+    assert_eq!(records(DamageKind::Undecodable), 1);
+}
+
 #[test]
 fn flat_view_splits_structs_and_has_only_selected_columns() {
     let columns = Columns { indices: Some(vec![1]), ..Columns::new(View::Flat) };

@@ -1,6 +1,12 @@
 //! The values of one column while it is built.
 
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
 
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, DurationNanosecondArray, Float32Array,
@@ -9,7 +15,10 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 
-use crate::{decode::tree::ValueType, io::decode_text::decode_text};
+use crate::{
+    decode::tree::ValueType,
+    io::decode_text::{TextEncoding, decode_text},
+};
 
 /// A scalar value of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,9 +49,13 @@ pub(super) enum ValueBuffer {
     F64(Vec<f64>),
     Timestamp(Vec<i64>),
     Duration(Vec<i64>),
-    Text(StringBuffer),
+    Text(StringBuffer, WorstEncoding),
     Bytes(StringBuffer),
 }
+
+/// The worst encoding of the strings of a record, which all of its buffers share.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WorstEncoding(Arc<AtomicU8>);
 
 /// Concatenated strings, and the end of each.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +67,10 @@ pub(super) struct StringBuffer {
 impl ValueBuffer {
     /// Creates an empty buffer of values of the type `value_type`, or returns `None` if that
     /// is not a scalar type.
-    pub(super) fn new(value_type: &ValueType) -> Option<Self> {
+    pub(super) fn new(
+        value_type: &ValueType,
+        encoding: &WorstEncoding,
+    ) -> Option<Self> {
         Some(match value_type {
             ValueType::Bool => Self::Bool(Vec::new()),
             ValueType::I32 => Self::I32(Vec::new()),
@@ -65,7 +81,7 @@ impl ValueBuffer {
             ValueType::F64 => Self::F64(Vec::new()),
             ValueType::Timestamp => Self::Timestamp(Vec::new()),
             ValueType::Duration => Self::Duration(Vec::new()),
-            ValueType::Text => Self::Text(StringBuffer::default()),
+            ValueType::Text => Self::Text(StringBuffer::default(), encoding.clone()),
             ValueType::Bytes => Self::Bytes(StringBuffer::default()),
             ValueType::Struct(_) | ValueType::List(_) => return None,
         })
@@ -91,8 +107,12 @@ impl ValueBuffer {
             (Self::U64(values), Scalar::UInt(value)) => values.push(value),
             (Self::F32(values), Scalar::F32(value)) => values.push(value),
             (Self::F64(values), Scalar::F64(value)) => values.push(value),
-            (Self::Text(values), Scalar::Bytes(value)) => {
-                values.push(decode_text(value).as_bytes());
+            (Self::Text(values, encoding), Scalar::Bytes(value)) => {
+                let text = decode_text(value);
+                if let Cow::Owned(_) = text {
+                    encoding.add(TextEncoding::detect(value));
+                }
+                values.push(text.as_bytes());
             }
             (Self::Bytes(values), Scalar::Bytes(value)) => values.push(value),
             _ => return None,
@@ -112,7 +132,7 @@ impl ValueBuffer {
             Self::U64(values) => values.push(0),
             Self::F32(values) => values.push(0.0),
             Self::F64(values) => values.push(0.0),
-            Self::Text(values) | Self::Bytes(values) => values.push(&[]),
+            Self::Text(values, _) | Self::Bytes(values) => values.push(&[]),
         }
     }
 
@@ -127,7 +147,7 @@ impl ValueBuffer {
             Self::U64(values) => values.truncate(len),
             Self::F32(values) => values.truncate(len),
             Self::F64(values) => values.truncate(len),
-            Self::Text(values) | Self::Bytes(values) => values.truncate(len),
+            Self::Text(values, _) | Self::Bytes(values) => values.truncate(len),
         }
     }
 
@@ -153,7 +173,7 @@ impl ValueBuffer {
             Self::F64(values) => numbers!(Float64Array, values),
             Self::Timestamp(values) => numbers!(TimestampNanosecondArray, values),
             Self::Duration(values) => numbers!(DurationNanosecondArray, values),
-            Self::Text(values) => {
+            Self::Text(values, _) => {
                 let StringBuffer { bytes, ends } = std::mem::take(values);
                 Arc::new(StringArray::new(offsets(ends), bytes.into(), nulls))
             }
@@ -162,6 +182,24 @@ impl ValueBuffer {
                 Arc::new(BinaryArray::new(offsets(ends), bytes.into(), nulls))
             }
         }
+    }
+}
+
+impl WorstEncoding {
+    fn add(&self, encoding: TextEncoding) {
+        self.0.fetch_max(encoding as u8, Ordering::Relaxed);
+    }
+
+    /// Returns the worst encoding since the last call.
+    pub(super) fn take(&self) -> TextEncoding {
+        // Nearly all strings are UTF-8, and a load is cheaper than a swap.
+        let encoding = match self.0.load(Ordering::Relaxed) {
+            0 => return TextEncoding::Utf8,
+            1 => TextEncoding::IncompleteUtf8,
+            _ => TextEncoding::Latin1,
+        };
+        self.0.store(0, Ordering::Relaxed);
+        encoding
     }
 }
 

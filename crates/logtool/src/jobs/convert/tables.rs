@@ -53,8 +53,8 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     Ok(summary)
 }
 
-/// Returns remarks about the columns of `topics` that have the number of elements of a list, whose
-/// elements have no fields and so no columns.
+/// Returns remarks about the columns of `topics` that have the number of elements of a list or
+/// an array, whose elements have no fields and so no columns.
 pub(super) fn count_remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let selected = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let remark = |topic: &Topic| {
@@ -62,8 +62,8 @@ pub(super) fn count_remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<Strin
         (!columns.is_empty()).then(|| {
             let (label, columns) = (topic.label(), columns.join(", "));
             format!(
-                "{label}: elements of a list have no fields, and the column has their number: \
-                 {columns}"
+                "{label}: elements of a list or an array have no fields, and the column has their \
+                 number: {columns}"
             )
         })
     };

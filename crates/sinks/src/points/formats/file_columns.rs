@@ -3,18 +3,24 @@
 //!
 //! - PCD: PCL reads a field only if it has the type of its point types. So `intensity` is `F 4`,
 //!   `ring` is `U 2`, and the `time` of points of packets, which is in nanoseconds, becomes `time`,
-//!   `F 4`, in seconds since the first point, and `timestamp`, `I 8`, in nanoseconds. Three columns
-//!   of colours are followed by `rgb`, `F 4`, whose bits are `0x00RRGGBB`.
+//!   `F 4`, in seconds since the first point, and `timestamp`, `I 8`, in nanoseconds. A `time` of
+//!   64 bits in a cloud becomes `F 4` likewise, and its exact values are `timestamp`, `F 8`; it
+//!   counts from the first point only if this is more than 10 s from zero. Three columns of colours
+//!   are followed by `rgb`, `F 4`, whose bits are `0x00RRGGBB`, and integers `rgb` become such
+//!   floats. In text, `rgb` is the integer of these bits, `U 4`, because an opaque colour can be a
+//!   NaN as a float. `rgba` is `U 4`.
 //! - PLY: colours are `uchar red`, `green` and `blue`. There are no integers of 64 bits, so that they
 //!   and times, in seconds since the first point, are `double`.
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, UInt8Array, UInt16Array};
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, UInt8Array, UInt16Array, UInt32Array,
+};
 
 use crate::points::{
     attributes::PointAttributes,
-    colors::{ColorColumns, scaled},
+    colors::{ColorColumns, bits, scaled},
     column::{NumberType, PointColumn, floats, time_values},
     file::{Points, array_at},
     losses::PointLosses,
@@ -47,41 +53,72 @@ enum Source {
         index: usize,
         origin: i64,
     },
+    /// The numbers of seconds at this index, since `origin`, which is such a number.
+    FloatSeconds {
+        index: usize,
+        origin: f64,
+    },
+    /// The bits of the colours at this index.
+    ColorBits(usize),
     /// Red, green or blue.
     Channel(usize),
     Alpha,
-    /// Red, green and blue in the bits of a float.
+    /// Red, green and blue in the bits of a number.
     PackedChannels,
 }
 
+/// The maximum distance from zero of a time that counts from the stamp of its message, in seconds.
+const MAX_RELATIVE_SECONDS: f64 = 10.0;
+
 impl FileColumns {
-    /// Returns the columns of a PCD file, whose first points are `first_points`.
+    /// Returns the columns of a PCD file, whose first points are `first_points`. `is_ascii` states
+    /// whether the points are text.
     pub(crate) fn pcd(
         columns: &[PointColumn],
         attributes: &PointAttributes,
         first_points: &Points,
+        is_ascii: bool,
     ) -> Self {
+        let integer_bits = NumberType::Integer { is_signed: false, bytes: 4 };
+        let rgb_type =
+            if is_ascii { integer_bits } else { NumberType::Float { bytes: 4 } };
+        let is_name = |name: &str| columns.iter().any(|column| column.name == name);
         let mut file_columns = Vec::new();
         for (index, column) in columns.iter().enumerate() {
             let name = column.name.clone();
+            let is_packed_color = column.is_packed_color();
             let rounded = match column.own_name.as_str() {
                 "intensity" => Some(NumberType::Float { bytes: 4 }),
                 "ring" => Some(NumberType::Integer { is_signed: false, bytes: 2 }),
                 _ => None,
             };
             let is_time = column.number_type == NumberType::Time && name == "time";
+            let is_float_time = column.number_type == (NumberType::Float { bytes: 8 })
+                && name == "time";
             match rounded {
                 Some(number_type) if number_type != column.number_type => {
                     let source = Source::Rounded(index);
                     file_columns.push(FileColumn { name, number_type, source });
                 }
-                _ if is_time => {
-                    let number_type = NumberType::Float { bytes: 4 };
-                    let source = seconds(index, first_points);
+                _ if is_packed_color => {
+                    let is_rgb = column.own_name == "rgb";
+                    let number_type = if is_rgb { rgb_type } else { integer_bits };
+                    let source = Source::ColorBits(index);
                     file_columns.push(FileColumn { name, number_type, source });
+                }
+                _ if is_time || is_float_time => {
+                    let number_type = NumberType::Float { bytes: 4 };
+                    let source = if is_time {
+                        seconds(index, first_points)
+                    } else {
+                        float_seconds(index, first_points)
+                    };
+                    file_columns.push(FileColumn { name, number_type, source });
+                    let is_used = is_name("timestamp");
                     file_columns.push(FileColumn {
-                        name: "timestamp".to_owned(),
-                        number_type: NumberType::Time,
+                        name: if is_used { "timestamp_" } else { "timestamp" }
+                            .to_owned(),
+                        number_type: column.number_type,
                         source: Source::Column(index),
                     });
                 }
@@ -92,14 +129,13 @@ impl FileColumns {
                 }),
             }
         }
-        let has_packed_colors = columns.iter().any(|column| column.name == "rgb");
         let channels = attributes.colors.clone().filter(|colors| {
-            matches!(colors, ColorColumns::Channels { .. }) && !has_packed_colors
+            matches!(colors, ColorColumns::Channels { .. }) && !is_name("rgb")
         });
         if channels.is_some() {
             file_columns.push(FileColumn {
                 name: "rgb".to_owned(),
-                number_type: NumberType::Float { bytes: 4 },
+                number_type: rgb_type,
                 source: Source::PackedChannels,
             });
         }
@@ -168,11 +204,16 @@ impl FileColumns {
         Self { columns: file_columns, colors }
     }
 
-    /// Returns the names of the columns of seconds, and the time in nanoseconds that each counts
-    /// from.
-    pub(crate) fn origins(&self) -> impl Iterator<Item = (&str, i64)> {
+    /// Returns the names of columns of seconds that do not count from zero, and the text of the
+    /// time that each counts from.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = (&str, String)> {
         self.columns.iter().filter_map(|column| match column.source {
-            Source::Seconds { origin, .. } => Some((column.name.as_str(), origin)),
+            Source::Seconds { origin, .. } => {
+                Some((column.name.as_str(), seconds_text(origin)))
+            }
+            Source::FloatSeconds { origin, .. } if origin != 0.0 => {
+                Some((column.name.as_str(), format!("{origin} s")))
+            }
             _ => None,
         })
     }
@@ -200,13 +241,15 @@ impl FileColumns {
                         [0, 1, 2].map(|channel| bytes_of(&fractions[channel], losses));
                     let packed = red.iter().zip(&green).zip(&blue).map(
                         |((red, green), blue)| {
-                            f32::from_bits(u32::from_be_bytes([0, *red, *green, *blue]))
+                            u32::from_be_bytes([0, *red, *green, *blue])
                         },
                     );
-                    Arc::new(packed.collect::<Float32Array>())
+                    bits_array(packed.collect(), column.number_type)
                 }
                 Source::Column(index)
                 | Source::Rounded(index)
+                | Source::ColorBits(index)
+                | Source::FloatSeconds { index, .. }
                 | Source::Seconds { index, .. } => {
                     let Some(array) = array_at(points, Some(index)) else { continue };
                     match column.source {
@@ -215,6 +258,17 @@ impl FileColumns {
                         }
                         Source::Seconds { origin, .. } => {
                             seconds_since(array, origin, column.number_type)
+                        }
+                        // The exact values are another column.
+                        Source::FloatSeconds { origin, .. } => {
+                            let seconds = floats(array).into_iter();
+                            let rounded = seconds.map(|time| (time - origin) as f32);
+                            Arc::new(rounded.collect::<Float32Array>())
+                        }
+                        Source::ColorBits(_) => {
+                            let bits = bits(array).into_iter();
+                            let bits = bits.map(Option::unwrap_or_default);
+                            bits_array(bits.collect(), column.number_type)
                         }
                         _ => array.clone(),
                     }
@@ -230,6 +284,25 @@ fn seconds(index: usize, first_points: &Points) -> Source {
     let times = array_at(first_points, Some(index)).and_then(time_values);
     let first_time = times.into_iter().flatten().flatten().next();
     Source::Seconds { index, origin: first_time.unwrap_or(0) }
+}
+
+/// Returns the source of the numbers of seconds at `index`. They stay the same if the first of them
+/// can be relative to the stamp of its message.
+fn float_seconds(index: usize, first_points: &Points) -> Source {
+    let times = array_at(first_points, Some(index)).map(floats).unwrap_or_default();
+    let first_time = times.into_iter().find(|time| time.is_finite()).unwrap_or(0.0);
+    let is_relative = first_time.abs() <= MAX_RELATIVE_SECONDS;
+    Source::FloatSeconds { index, origin: if is_relative { 0.0 } else { first_time } }
+}
+
+/// Returns numbers of `number_type`, float or integer, with these bits.
+fn bits_array(bits: Vec<u32>, number_type: NumberType) -> ArrayRef {
+    match number_type {
+        NumberType::Float { .. } => {
+            Arc::new(bits.into_iter().map(f32::from_bits).collect::<Float32Array>())
+        }
+        _ => Arc::new(UInt32Array::from(bits)),
+    }
 }
 
 /// Returns the channels of colours as bytes, and counts those outside the range.
@@ -296,7 +369,7 @@ fn seconds_since(array: &ArrayRef, origin: i64, number_type: NumberType) -> Arra
 }
 
 /// Formats `nanos` as seconds with nine decimals.
-pub(crate) fn seconds_text(nanos: i64) -> String {
+fn seconds_text(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let nanos = nanos.unsigned_abs();
     format!("{sign}{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)

@@ -1,4 +1,5 @@
-//! Files like those of the KITTI data set: x, y, z and intensity of each point as float32.
+//! Files like those of the KITTI data set: x, y, z and intensity of each point as float32. The
+//! intensity is from 0 to 1.
 
 use std::io::Write as _;
 
@@ -32,10 +33,11 @@ impl CloudFile for KittiFile {
                 losses.points += 1;
                 continue;
             };
-            losses.intensities +=
-                u64::from(intensity.is_some_and(|intensity| !intensity.is_finite()));
-            let intensity = intensity.filter(|intensity| intensity.is_finite());
-            for number in [x, y, z, intensity.unwrap_or(0.0)] {
+            let intensity = intensity.unwrap_or(0.0);
+            losses.intensities += u64::from(!(0.0..=1.0).contains(&intensity));
+            let stored =
+                if intensity.is_nan() { 0.0 } else { intensity.clamp(0.0, 1.0) };
+            for number in [x, y, z, stored] {
                 bytes.extend((number as f32).to_le_bytes());
             }
         }

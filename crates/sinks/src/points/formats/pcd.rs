@@ -26,7 +26,7 @@ use crate::{
         column::NumberType,
         file::{CloudFile, PointOutput, Points, finish_file},
         formats::{
-            file_columns::{FileColumn, FileColumns, seconds_text},
+            file_columns::{FileColumn, FileColumns},
             lzf,
             point_count_header::PointCountHeader,
             point_rows,
@@ -144,7 +144,7 @@ fn header(
     let mut comments: String =
         metadata.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
     for (name, origin) in columns.origins() {
-        comments.push_str(&format!("# origin of {name}: {}\n", seconds_text(origin)));
+        comments.push_str(&format!("# origin of {name}: {origin}\n"));
     }
     let encoding = match encoding {
         PcdEncoding::Ascii => "ascii",

@@ -24,7 +24,7 @@ use crate::{
         column::NumberType,
         file::{CloudFile, PointOutput, Points, finish_file},
         formats::{
-            file_columns::{FileColumn, FileColumns, seconds_text},
+            file_columns::{FileColumn, FileColumns},
             point_count_header::PointCountHeader,
             point_rows,
         },
@@ -53,7 +53,7 @@ impl PlyFile {
     ) -> Result<Self> {
         let mut metadata = metadata.clone();
         for (name, origin) in columns.origins() {
-            metadata.insert(format!("origin of {name}"), seconds_text(origin));
+            metadata.insert(format!("origin of {name}"), origin);
         }
         let header = header(&columns.columns, is_ascii, &metadata);
         header.write(&mut output, 0)?;

@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, UInt8Array, UInt32Array};
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, Int32Array, UInt8Array, UInt32Array,
+};
 
 use super::*;
 use crate::{
@@ -195,6 +197,34 @@ fn kitti_has_four_floats_for_each_point_with_a_position() {
 }
 
 #[test]
+fn kitti_has_intensities_from_0_to_1_and_counts_others() {
+    let intensities = [-0.5_f32, 0.25, 1.0, f32::NAN, f32::INFINITY];
+    let coordinate = || Arc::new(Float32Array::from(vec![2.0; 5])) as ArrayRef;
+    let batch = table(vec![
+        column("x", coordinate()),
+        column("y", coordinate()),
+        column("z", coordinate()),
+        column("intensity", Arc::new(Float32Array::from(intensities.to_vec()))),
+    ]);
+    let dir = tempfile::tempdir().unwrap();
+    let (topic, format) = (topic("points", 0), PointFormat::Kitti);
+    let (sink, outputs) = sink(dir.path(), &topic, format, PointsPerFile::Log);
+    let mut survey = sink.survey.new_table(&topic, &batch.schema()).unwrap();
+    survey.write(&batch).unwrap();
+    survey.finish().unwrap();
+    let mut writer = sink.new_table(&topic, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    outputs.commit().unwrap();
+    assert_eq!(sink.losses().intensities, 3);
+    let file = fs::read(dir.path().join("points.bin")).unwrap();
+    let stored: Vec<u8> =
+        file.chunks(16).flat_map(|point| point[12..].to_vec()).collect();
+    let expected = [0.0_f32, 0.25, 1.0, 0.0, 1.0];
+    assert_eq!(stored, expected.map(f32::to_le_bytes).concat());
+}
+
+#[test]
 fn las_has_the_layout_of_its_specification() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(write(dir.path(), PointFormat::Las, PointsPerFile::Log), 1);
@@ -345,4 +375,83 @@ fn pcd_has_the_packed_colours_of_pcl_besides_three_columns() {
     assert!(header.contains("SIZE 4 4 4 8 1 1 1 4\n"), "{header}");
     // PCL: 0x00RRGGBB in the bits of a float.
     assert_eq!(data[20..], [0x11, 0x22, 0x33, 0x33, 0x22, 0x11, 0]);
+}
+
+/// Writes one point for each of the values of `column` as a PCD file, and returns its fields with
+/// their sizes and types, and its data.
+fn pcd_of_column(
+    name: &str,
+    values: ArrayRef,
+    format: PointFormat,
+) -> (Vec<String>, Vec<u8>) {
+    let count = values.len();
+    let coordinate = || Arc::new(Float32Array::from(vec![1.0; count])) as ArrayRef;
+    let batch = table(vec![
+        column("x", coordinate()),
+        column("y", coordinate()),
+        column("z", coordinate()),
+        column(name, values),
+    ]);
+    let dir = tempfile::tempdir().unwrap();
+    write_batches(
+        dir.path(),
+        &[batch],
+        &topic("points", 0),
+        format,
+        PointsPerFile::Log,
+    );
+    let file = fs::read(dir.path().join("points.pcd")).unwrap();
+    let (header, data) = split_header(&file, "DATA");
+    let lines = ["FIELDS", "SIZE", "TYPE"]
+        .map(|key| header.lines().find_map(|line| line.strip_prefix(key)).unwrap());
+    // Without x, y and z.
+    (
+        lines.map(|line| line.split(' ').skip(4).collect::<Vec<_>>().join(" ")).into(),
+        data,
+    )
+}
+
+/// PCL's rule: in text, the bits of `rgb` are an unsigned integer (`TYPE U`), because opaque colours
+/// with a red of 128 or more are NaN as floats.
+#[test]
+fn pcd_keeps_the_bits_of_packed_colours() {
+    let colors = [0xFF11_2233_u32, 0xFFEE_DDCC, 0xFFFF_FFFF, 0];
+    let float = colors.map(f32::from_bits).to_vec();
+    let signed = colors.map(u32::cast_signed).to_vec();
+    let arrays: [ArrayRef; 3] = [
+        Arc::new(Float32Array::from(float)),
+        Arc::new(Int32Array::from(signed)),
+        Arc::new(UInt32Array::from(colors.to_vec())),
+    ];
+    for array in arrays {
+        for (name, binary_type) in [("rgb", "F"), ("rgba", "U")] {
+            let (lines, data) =
+                pcd_of_column(name, array.clone(), PointFormat::PcdAscii);
+            assert_eq!(lines, [name, "4", "U"]);
+            let rows = "1.0 1.0 1.0 4279312947\n1.0 1.0 1.0 4293844428\n\
+                        1.0 1.0 1.0 4294967295\n1.0 1.0 1.0 0\n";
+            assert_eq!(str::from_utf8(&data).unwrap(), rows);
+            let (lines, data) =
+                pcd_of_column(name, array.clone(), PointFormat::PcdBinary);
+            assert_eq!(lines, [name, "4", binary_type]);
+            let bits: Vec<u8> =
+                data.chunks(16).flat_map(|row| row[12..].to_vec()).collect();
+            assert_eq!(bits, colors.map(u32::to_le_bytes).concat());
+        }
+    }
+}
+
+#[test]
+fn pcd_has_times_of_64_bits_as_float32_and_exactly() {
+    let pcd = |times: [f64; 2]| {
+        let times = Arc::new(Float64Array::from(times.to_vec()));
+        pcd_of_column("time", times, PointFormat::PcdAscii)
+    };
+    let (lines, data) = pcd([-0.5, 0.1]);
+    assert_eq!(lines, ["time timestamp", "4 8", "F F"]);
+    assert_eq!(data, b"1.0 1.0 1.0 -0.5 -0.5\n1.0 1.0 1.0 0.1 0.1\n");
+    // Unix time, in seconds since the first point: a float32 has steps of 128 s there.
+    let (_, data) = pcd([1_700_000_000.5, 1_700_000_000.75]);
+    let rows = "1.0 1.0 1.0 0.0 1700000000.5\n1.0 1.0 1.0 0.25 1700000000.75\n";
+    assert_eq!(str::from_utf8(&data).unwrap(), rows);
 }

@@ -89,6 +89,10 @@ fn infinities_are_counted_nulls_or_large_numbers() {
         (lines(&as_large_numbers).as_str(), as_large_numbers.take_null_count()),
         (expected, 0)
     );
+    let texts = JsonColumn::for_text(batch.schema().field(2), batch.column(2)).unwrap();
+    let mut text = Vec::new();
+    [0, 3].iter().for_each(|row| texts.write(*row, &mut text));
+    assert_eq!(str::from_utf8(&text).unwrap(), "[inf,null,1.0][-inf]");
 }
 
 #[test]

@@ -67,6 +67,10 @@ impl RandomNumbers {
     fn write_layout(&mut self, layout: &Layout, bytes: &mut Vec<u8>) -> Value {
         let fields = layout.fields.iter().filter_map(|field| {
             let value = match field.count {
+                // Elements without bytes are only counted.
+                Some(count @ 1..) if field.kind.size() == 0 && field.is_fixed() => {
+                    Value::Int(count.into())
+                }
                 None => self.write(&field.kind, bytes),
                 Some(count) => Value::List(
                     (0..count).map(|_| self.write(&field.kind, bytes)).collect(),

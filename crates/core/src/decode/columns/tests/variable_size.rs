@@ -298,6 +298,47 @@ fn billions_of_empty_elements_take_no_time_and_have_their_number() {
 }
 
 #[test]
+fn arrays_of_elements_without_fields_have_their_number() {
+    let empty = LayoutKind::Nested(layout("empty", vec![]).into());
+    // The elements of the second array have no bytes either.
+    let pair = vec![field("two", empty.clone(), Some(2))];
+    let pair = LayoutKind::Nested(layout("pair", pair).into());
+    let both = vec![
+        field("three", empty.clone(), Some(3)),
+        primitive("y", Primitive::U8, None),
+    ];
+    let both = LayoutKind::Nested(layout("both", both).into());
+    let fields = vec![
+        field("many", empty.clone(), Some(4_000_000)),
+        field("none", empty, Some(0)),
+        field("pairs", pair.clone(), Some(5)),
+        field("text", LayoutKind::Text, None),
+        field("one", pair, None),
+        list("list", both),
+    ];
+    let row = b"\x01\0\0\0a\x02\0\0\0\x07\x08";
+    let number = |array: &ArrayRef| array.as_primitive::<UInt32Type>().value(1);
+    for view in [View::Nested, View::Flat] {
+        let layout = layout("arrays", fields.clone());
+        let (batch, lost) = decode(&layout, &Columns::new(view), &[row, row]);
+        assert_eq!((lost, batch.num_rows()), (0, 2));
+        assert_eq!(number(&batch["many"]), 4_000_000);
+        assert_eq!(number(&batch["pairs"]), 5);
+        match view {
+            View::Nested => assert_eq!(number(batch["one"].as_struct().column(0)), 2),
+            View::Flat => assert_eq!(number(&batch["one.two"]), 2),
+        }
+        let elements = batch["list"].as_list::<i32>().value(1);
+        assert_eq!((elements.len(), number(elements.as_struct().column(0))), (2, 3));
+        let counts = count_columns(batch.schema().fields());
+        assert_eq!(counts[..2], ["many", "pairs"]);
+        assert_eq!(counts[3..], ["list.three"]);
+        assert!(batch.column_by_name("none").is_none());
+        assert!(layout.count_column().unwrap().contains(" many "));
+    }
+}
+
+#[test]
 fn exponentially_nested_types_are_an_error() {
     let mut kind = LayoutKind::Primitive(Primitive::U8);
     for level in 0..30 {

@@ -157,6 +157,7 @@ impl ImageFile {
                 }
             },
             ImageContent::Raw(raw) => png_file(raw.pixels()?, wide_samples)?,
+            ImageContent::Rvl(rvl) => png_file(rvl.pixels()?, wide_samples)?,
         };
         Ok(Some(Self {
             topic: record.topic,
