@@ -77,10 +77,8 @@ def check(folder, tally):
         writer = McapWriter(out)
         writer.start()
         for topic, messages in {"/cloud": [cloud(made, 10**18 + n) for n, made in enumerate(clouds)], "/png": [png]}.items():
-            name = messages[0].DESCRIPTOR.name
-            fields = {field.name: {} for field in messages[0].DESCRIPTOR.fields}
-            schema = json.dumps({"type": "object", "properties": fields}).encode()
-            schema = writer.register_schema(f"foxglove.{name}", "jsonschema", schema)
+            name = messages[0].DESCRIPTOR.full_name
+            schema = writer.register_schema(name, "jsonschema", json_schema(type(messages[0])))
             channel = writer.register_channel(topic, "json", schema)
             for n, message in enumerate(messages):
                 writer.add_message(channel, n + 1, json.dumps(in_json(message)).encode(), n + 1)
@@ -88,6 +86,12 @@ def check(folder, tally):
     folder = Path(folder) / "of_json"
     check_points(json_path, clouds, folder, tally, "in JSON")
     check_images(json_path, file.getvalue(), None, folder, tally, "in JSON")
+
+
+def json_schema(kind):
+    """The schema of a message in JSON, with the names of its fields."""
+    fields = {field.name: {} for field in kind.DESCRIPTOR.fields}
+    return json.dumps({"type": "object", "properties": fields}).encode()
 
 
 def in_json(message):

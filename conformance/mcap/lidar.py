@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+from clouds import points
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from logtool import run, topic
 from mcap.reader import make_reader
@@ -17,8 +18,6 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_typestore
 
-TYPES = {2: "u1", 4: "<u2", 6: "<u4", 7: "<f4"}
-FOXGLOVE_TYPES = {1: "u1", 3: "<u2", 5: "<u4", 7: "<f4"}
 NAMES = [
     "sample_real_s1.vel",
     "sample_sim_s2.vel",
@@ -45,18 +44,6 @@ def read(path):
         words = {one.name.rpartition(".")[0] or one.name: one.metadata for one in reader.iter_metadata()}
     shift = words["logtool"].get("clock_offset_nanoseconds")
     return topics, None if shift is None else int(shift)
-
-
-def points(cloud):
-    """The points of a cloud of either kind, by name."""
-    is_foxglove = hasattr(cloud, "point_stride")
-    fields = {
-        "names": [field.name for field in cloud.fields],
-        "formats": [FOXGLOVE_TYPES[field.type] if is_foxglove else TYPES[field.datatype] for field in cloud.fields],
-        "offsets": [field.offset for field in cloud.fields],
-        "itemsize": cloud.point_stride if is_foxglove else cloud.point_step,
-    }
-    return np.frombuffer(bytes(cloud.data), dtype=np.dtype(fields))
 
 
 def nanoseconds(stamp):

@@ -1,5 +1,6 @@
 """Compares sums of the attributes of points in LAS, LAZ, PCD, PLY and KITTI files with those of
-the clouds in bags, which rosbags and numpy read.
+the clouds in bags and MCAP files, which other packages read (../clouds.py), and of the points of
+captures and .vel logs, which velodyne_decoder computes (sums.py; their positions are compared in ../velodyne).
 
 laspy reads LAS and LAZ; pypcd4, Open3D and a small program with the Point Cloud Library read PCD;
 plyfile and Open3D read PLY; numpy reads KITTI. Open3D (`pip install open3d`) and PCL (`apt install
@@ -16,54 +17,28 @@ from pathlib import Path
 
 import laspy
 import numpy as np
+import sums
+from clouds import clouds, mcap_files
 from logtool import run
 from plyfile import PlyData
 from pypcd4 import PointCloud
-from rosbags.highlevel import AnyReader
-from rosbags.typesys import Stores, get_typestore
 from tally import Tally
 
 try:
     import open3d
-except ImportError:
+except (ImportError, OSError):  # also if a library of the system is missing
     open3d = None
 
+#: The formats, each with the extension of its files.
+FORMATS = {"las": "las", "laz": "laz", "pcd": "pcd", "ply": "ply", "kitti": "bin"}
+#: Bags whose clouds are also looked at in MCAP files of each encoding.
+IN_MCAP = ("coloured_clouds.bag", "cloud_point_times.bag", "intensities.bag")
+#: Captures with damage that velodyne_decoder does not see.
+DAMAGED = ("cntmis.vel", "ip_header_bit.pcap")
+TESTDATA = Path(__file__).resolve().parents[2] / "testdata"
 SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"])
-#: The types of fields of sensor_msgs/PointField.
-TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
-#: Seconds from Unix time to adjusted standard GPS time since 2017, and from 2009 to 2012.
-GPS = ((1483228800, 18 - 1315964800), (1435708800, 17 - 1315964800), (0, 15 - 1315964800))
 #: The times of points in clouds: seconds or nanoseconds after the stamp, or Unix time.
 TIMES = {"t": 1e-9, "offset_time": 1e-9, "time": 1.0, "timestamp": None}
-
-
-def clouds(bag):
-    """The points of each topic of clouds: a dictionary of arrays by field, and the stamps."""
-    found = {}
-    with AnyReader([bag], default_typestore=get_typestore(Stores.ROS1_NOETIC)) as reader:
-        wanted = [c for c in reader.connections if c.msgtype.endswith("/PointCloud2")]
-        for connection, _, raw in reader.messages(wanted) if wanted else ():
-            message = reader.deserialize(raw, connection.msgtype)
-            if message.width * message.height == 0:
-                continue
-            order = ">" if message.is_bigendian else "<"
-            fields = [f for f in message.fields if max(f.count, 1) == 1]
-            kind = np.dtype(
-                {
-                    "names": [f.name for f in fields],
-                    "formats": [order + TYPES[f.datatype] for f in fields],
-                    "offsets": [f.offset for f in fields],
-                    "itemsize": message.point_step,
-                }
-            )
-            step, length = message.row_step, message.width * message.point_step
-            step = step if step >= length else length
-            data = bytes(message.data)
-            rows = [data[row * step : row * step + length] for row in range(message.height)]
-            points = np.frombuffer(b"".join(rows), kind)
-            stamp = message.header.stamp.sec + message.header.stamp.nanosec / 1e9
-            found.setdefault(connection.topic, []).append((stamp, points))
-    return found
 
 
 def column(parts, name):
@@ -106,12 +81,12 @@ def times(parts):
 def same(what, ours, theirs, tolerance=0.0):
     ours, theirs = np.asarray(ours, "f8"), np.asarray(theirs, "f8")
     if ours.shape != theirs.shape:
-        yield f"{what}: {theirs.shape} in the file, {ours.shape} in the bag"
+        yield f"{what}: {theirs.shape} in the file, {ours.shape} in the log"
         return
     ours, theirs = np.nan_to_num(ours), np.nan_to_num(theirs)
     off = np.abs(ours - theirs).max(initial=0)
     if off > tolerance or abs(ours.sum() - theirs.sum()) > tolerance * max(ours.size, 1):
-        yield f"{what}: sum {theirs.sum()!r} in the file, {ours.sum()!r} in the bag, off by {off}"
+        yield f"{what}: sum {theirs.sum()!r} in the file, {ours.sum()!r} in the log, off by {off}"
 
 
 def las(path, parts):
@@ -133,8 +108,7 @@ def las(path, parts):
         yield from same("colours", wanted[:, kept] * 257, np.stack([read.red, read.green, read.blue]))
     wanted = times(parts)
     if wanted is not None:
-        shift = next(shift for start, shift in GPS if wanted[0] >= start)
-        yield from same("times", wanted[kept] + shift, read.gps_time, 1e-6)
+        yield from same("times", wanted[kept] + sums.gps_shift(wanted[0]), read.gps_time, 1e-6)
     for name in parts[0][1].dtype.names:
         if name in ("x", "y", "z", "intensity", "rgb") or column(parts, name) is None:
             continue
@@ -173,9 +147,10 @@ def ply(path, parts):
         yield from same("colours", wanted, stored.astype(np.int64))
         if stored.dtype != np.uint8:
             yield f"colours are {stored.dtype}"
-    intensity = column(parts, "intensity")
-    if intensity is not None:
-        yield from same("intensity", intensity, vertex["intensity"])
+    for name in parts[0][1].dtype.names:
+        values = column(parts, name)
+        if values is not None and (wanted is None or name not in ("rgb", "rgba", "r", "g", "b")):
+            yield from same(name, values, vertex[name])
 
 
 def by_open3d(path, parts):
@@ -212,37 +187,34 @@ def pcl_program(folder):
 
 
 def by_pcl(program, path, parts):
-    done = subprocess.run([program, path], capture_output=True, text=True, check=True)
-    count, x, intensity, ring, time, *rgb = map(float, done.stdout.split())
-    yield from same("points", [sum(len(points) for _, points in parts)], [count])
-    values = {"x": x, "intensity": intensity, "ring": ring, "time": time}
-    for name, total in values.items():
+    found = sums.by_pcl(program, path)
+    yield from same("points", [sum(len(points) for _, points in parts)], [found["points"]])
+    for name in ("x", "intensity", "ring", "time"):
         wanted = column(parts, name)
         if wanted is None or name == "time" and wanted.dtype != "f4":
             continue
         finite = wanted[np.isfinite(wanted)].astype("f8")
-        yield from same(f"sum of {name}", [finite.sum()], [total], 1e-6 * np.abs(finite).sum() + 1e-9)
+        yield from same(f"sum of {name}", [finite.sum()], [found[name]], 1e-6 * np.abs(finite).sum() + 1e-9)
     wanted = colors(parts)
     if wanted is not None and is_packed(parts):
-        yield from same("sums of colours", wanted.sum(axis=1), rgb)
+        yield from same("sums of colours", wanted.sum(axis=1), [found[name] for name in ("red", "green", "blue")])
 
 
-def check(bag, program):
-    tally = Tally(bag.name, [])
-    topics = {topic: parts for topic, parts in clouds(bag).items() if all(column(parts, n) is not None for n in "xyz")}
-    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        folder = Path(folder)
-        for format in ("las", "laz", "pcd", "ply", "kitti"):
-            run("convert", bag, "-o", folder / format, "--format", format, "--per", "log", "--topic", "*/points")
-        for topic, parts in topics.items():
-            stem, count = f"{topic.strip('/').replace('/', '_')}_points", sum(len(points) for _, points in parts)
-            path = {name: folder / name / f"{stem}.{name}" for name in ("las", "laz", "pcd", "ply")}
-            note = f"{topic}, {count} points"
-            tally.check("las", las(path["las"], parts), note)
-            tally.check("laz", las(path["laz"], parts), note)
-            tally.check("pcd", pcd(path["pcd"], parts), note)
-            tally.check("ply", ply(path["ply"], parts), note)
-            tally.check("kitti", kitti(folder / "kitti" / f"{stem}.bin", parts), note)
+def convert(log, folder, topic, stem):
+    """Writes the points of a log in each format, and returns the files by format."""
+    for to in FORMATS:
+        run("convert", log, "-o", folder / to, "--format", to, "--per", "log", "--topic", topic)
+    return {to: folder / to / f"{stem}.{extension}" for to, extension in FORMATS.items()}
+
+
+def check_clouds(log, topics, program):
+    tally = Tally(log.name, [])
+    for topic, parts in topics.items():
+        note = f"{topic}, {sum(len(points) for _, points in parts)} points"
+        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+            path = convert(log, Path(folder), f"{topic}/points", f"{topic.strip('/').replace('/', '_')}_points")
+            for to, reader in {"las": las, "laz": las, "pcd": pcd, "ply": ply, "kitti": kitti}.items():
+                tally.check(to, reader(path[to], parts), note)
             if open3d:
                 tally.check("ply by Open3D", by_open3d(path["ply"], parts), note)
                 tally.check("pcd by Open3D", by_open3d(path["pcd"], parts), note)
@@ -251,32 +223,67 @@ def check(bag, program):
     return tally
 
 
-def bags():
-    """The bags with clouds."""
-    for folder in ("cases/rosbag", "rosbag"):
-        for bag in sorted((SAMPLES / folder).glob("*.bag")):
-            if bag.stat().st_size < 50_000_000:
-                yield bag
+def check_capture(log, wanted, program):
+    tally, note = Tally(log.name, []), f"{len(wanted['time'])} points"
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        paths = convert(log, Path(folder), "*points*", "points")
+        for to, path in paths.items():
+            tally.check(to, sums.differences(log, wanted, sums.in_file(path)), note)
+        positions = laspy.read(paths["las"]).xyz
+        for to in ("ply", "pcd") if open3d else ():
+            read = np.asarray(open3d.io.read_point_cloud(str(paths[to])).points)
+            tally.check(f"{to} by Open3D", same("positions", positions, read, 5.1e-5), note)
+        if program:
+            columns = sums.in_file(paths["pcd"])
+            columns["time"] = columns["time"] - columns["time"][0]
+            columns["points"] = np.ones(len(columns["time"]))
+            found = sums.by_pcl(program, paths["pcd"])
+            ours, theirs = zip(*((column.sum(dtype="f8"), found[name]) for name, column in columns.items()), strict=True)
+            tally.check("pcd by PCL", same("sums", ours, theirs, 1e-6 * found["points"]), note)
+    return tally
+
+
+def logs(folders, suffixes, largest=50_000_000):
+    """The samples in `folders` that are not too large."""
+    found = [path for folder in folders for path in sorted(folder.glob("*.*")) if path.suffix in suffixes]
+    return [path for path in found if path.stat().st_size < largest]
+
+
+def sources(folder):
+    """The logs with clouds, each with its topics."""
+    bags = logs((SAMPLES / "cases/rosbag", SAMPLES / "rosbag", TESTDATA), (".bag",))
+    for log in bags + logs((SAMPLES / "cases/mcap",), (".mcap",)):
+        try:
+            yield log, clouds(log)
+        except Exception:  # samples that are damaged on purpose
+            continue
+    for bag in bags:
+        if bag.name in IN_MCAP:
+            yield from ((path, clouds(path)) for path in mcap_files(bag, folder))
+
+
+def tallies(folder, program):
+    for log, topics in sources(folder):
+        topics = {topic: parts for topic, parts in topics.items() if all(column(parts, n) is not None for n in "xyz")}
+        if topics:
+            yield check_clouds(log, topics, program)
+    for log in logs((SAMPLES / "velodyne", SAMPLES / "cases/velodyne", TESTDATA), (".pcap", ".vel"), 2_000_000):
+        wanted = sums.decoded(log)
+        if wanted and log.name not in DAMAGED:
+            yield check_capture(log, wanted, program)
 
 
 def main():
     if not open3d:
         print("SKIPPED  Open3D is not installed")
-    tallies = []
+    passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         program = pcl_program(Path(folder))
         if not program:
             print("SKIPPED  PCL (libpcl-dev) and g++ are not installed")
-        for bag in bags():
-            try:
-                has_clouds = bool(clouds(bag))
-            except Exception:  # bags of the samples that are damaged on purpose
-                continue
-            if has_clouds:
-                tallies.append(check(bag, program))
-    for tally in tallies:
-        print("\n".join(tally.lines))
-    passed, failed = sum(t.passed for t in tallies), sum(t.failed for t in tallies)
+        for tally in tallies(Path(folder), program):
+            print("\n".join(tally.lines), flush=True)
+            passed, failed = passed + tally.passed, failed + tally.failed
     print(f"{passed} checks passed, {failed} failed")
     sys.exit(failed > 0)
 
