@@ -205,8 +205,13 @@ pub(crate) fn examine(
             !fields.iter().any(|field| has_values(data, field))
         };
         let missing = needs(*kind).iter().filter(is_missing);
-        let missing = missing.filter_map(|fields| missing_name(data, fields.first()?));
-        let missing: Vec<String> = missing.collect();
+        let names = missing.filter_map(|fields| missing_name(data, fields.first()?));
+        let mut missing: Vec<String> = Vec::new();
+        for name in names {
+            if !missing.contains(&name) {
+                missing.push(name);
+            }
+        }
         let outcome = if diagnoses.iter().any(|diagnosis| diagnosis.kind == *kind) {
             Outcome::Found
         } else if missing.is_empty() {
@@ -318,6 +323,10 @@ mod tests {
         data.series.push(status);
         assert_eq!(outcome(&data, kind), missing(&["battery_status"]));
         assert_eq!(outcome(&data, DiagnosisKind::HardFault), Outcome::NotFound);
+        // A topic is named once, although two of its fields are missing.
+        let without_status = FlightData::new((0, 1_000_000_000));
+        let failsafe = outcome(&without_status, DiagnosisKind::Failsafe);
+        assert_eq!(failsafe, missing(&["vehicle_status"]));
         let mut battery = Series::new("battery_status", 0, vec![0, 900_000_000]);
         battery.add_column("warning", vec![0.0, 0.0]);
         data.series.push(battery.clone());
