@@ -7,7 +7,7 @@ use crate::{
     data::{FlightData, VIBRATION},
     diagnosis::{Diagnosis, DiagnosisKind},
     intervals::Intervals,
-    phases::Phases,
+    phases::{Phases, is_rotary_wing},
 };
 
 /// The result of one kind of diagnosis.
@@ -61,8 +61,9 @@ const UNDERWAY: Alternatives =
 const VOLTAGE: Alternatives =
     &["battery_status.voltage_v", "battery_status.voltage_filtered_v"];
 
-/// Returns the fields that a kind needs: one of each of the alternatives.
-fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
+/// Returns the fields that a kind needs: one of each of the alternatives. The motors of vehicles that
+/// were not always multirotors may stop in the air, so that only PX4 and the ESCs report their failures.
+fn needs(kind: DiagnosisKind, is_rotary_wing: bool) -> &'static [Alternatives] {
     use DiagnosisKind as Kind;
     match kind {
         Kind::GpsInterference => &[&[
@@ -81,6 +82,14 @@ fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
             ],
             ARMED,
         ],
+        Kind::MotorFailure if !is_rotary_wing => &[
+            &[
+                "failure_detector_status.fd_motor",
+                "failsafe_flags.fd_motor_failure",
+                "vehicle_status.failure_detector_status",
+            ],
+            ARMED,
+        ],
         Kind::MotorFailure => &[
             &[
                 "actuator_outputs.output[0]",
@@ -90,6 +99,9 @@ fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
             ],
             ARMED,
         ],
+        Kind::EscFailure if !is_rotary_wing => {
+            &[&["esc_status.esc_online_flags", "esc_status.esc[0].failures"], ARMED]
+        }
         Kind::EscFailure => &[
             &[
                 "esc_status.esc_online_flags",
@@ -200,11 +212,13 @@ pub(crate) fn examine(
     diagnoses: &[Diagnosis],
 ) -> Vec<Examination> {
     let coverage = Coverage::new(data);
+    let is_rotary_wing = is_rotary_wing(data);
     let examine = |kind: &DiagnosisKind| {
+        let needs = needs(*kind, is_rotary_wing);
         let is_missing = |fields: &&Alternatives| {
             !fields.iter().any(|field| has_values(data, field))
         };
-        let missing = needs(*kind).iter().filter(is_missing);
+        let missing = needs.iter().filter(is_missing);
         let names = missing.filter_map(|fields| missing_name(data, fields.first()?));
         let mut missing: Vec<String> = Vec::new();
         for name in names {
@@ -221,7 +235,7 @@ pub(crate) fn examine(
         };
         let unexamined_parts = match outcome {
             Outcome::NotExamined { .. } => Vec::new(),
-            _ => unexamined_parts(needs(*kind), data, phases, &coverage),
+            _ => unexamined_parts(needs, data, phases, &coverage),
         };
         Examination { kind: *kind, outcome, unexamined_parts }
     };
@@ -340,6 +354,43 @@ mod tests {
     }
 
     #[test]
+    fn motors_that_may_stop_are_examined_only_with_detectors() {
+        let kinds = [DiagnosisKind::MotorFailure, DiagnosisKind::EscFailure];
+        let outcomes = |vehicle_types: Vec<f32>, detector: &str| {
+            let count = vehicle_types.len();
+            let times: Vec<i64> = (0..count as i64).collect();
+            let with_field = |topic: &str, field: &str, value: f32| {
+                let mut series = Series::new(topic, 0, times.clone());
+                series.add_column(field, vec![value; count]);
+                series
+            };
+            let mut status = with_field("vehicle_status", "arming_state", 2.0);
+            status.add_column("vehicle_type", vehicle_types);
+            let (topic, field) = detector.split_once('.').unwrap();
+            let data = FlightData::new((0, 1_000_000_000)).with_series([
+                status,
+                with_field("actuator_outputs", "output[0]", 1500.0),
+                with_field("esc_status", "esc[0].esc_rpm", 5000.0),
+                with_field(topic, field, 0.0),
+            ]);
+            kinds.map(|kind| outcome(&data, kind))
+        };
+        let missing =
+            |name: &str| Outcome::NotExamined { missing: vec![name.to_owned()] };
+        let found_nothing = || Outcome::NotFound;
+        assert_eq!(outcomes(vec![1.0, 1.0], "t.f"), [found_nothing(), found_nothing()]);
+        let unexamined = [
+            missing("failure_detector_status"),
+            missing("esc_status.esc_online_flags"),
+        ];
+        // A plane, and a VTOL that changes to forward flight.
+        assert_eq!(outcomes(vec![2.0, 2.0], "t.f"), unexamined);
+        assert_eq!(outcomes(vec![1.0, 2.0], "t.f"), unexamined);
+        let detected = outcomes(vec![2.0, 2.0], "failure_detector_status.fd_motor");
+        assert_eq!(detected[0], found_nothing());
+    }
+
+    #[test]
     fn empty_log_has_no_examined_kind() {
         let analysis = analyze(&FlightData::new((0, 0)));
         assert!(!analysis.is_examined() && analysis.diagnoses.is_empty());
@@ -350,7 +401,9 @@ mod tests {
     #[test]
     fn needed_fields_are_read() {
         for kind in DiagnosisKind::ALL {
-            for field in needs(*kind).iter().flat_map(|fields| *fields) {
+            let needs = [true, false].map(|is_rotary| needs(*kind, is_rotary));
+            for field in needs.iter().flat_map(|needs| needs.iter().copied().flatten())
+            {
                 let (topic, field) = field.split_once('.').unwrap();
                 let mut topics = crate::flight_topics().iter();
                 // Of a list, all elements are read.

@@ -10,7 +10,7 @@ use crate::{
     },
     intervals::{Run, runs},
     needed_topics::MAX_ELEMENTS,
-    phases::Phases,
+    phases::{Phases, is_rotary_wing},
     series::Series,
 };
 
@@ -20,9 +20,6 @@ use crate::{
 const LOCKED_PWM_US: f64 = 1900.0;
 const LOCKED_MESSAGES: usize = 50;
 const MAX_PWM_US: f64 = 2200.0;
-
-/// `VEHICLE_TYPE_ROTARY_WING` (uORB, `VehicleStatus.msg`).
-const ROTARY_WING: f64 = 1.0;
 
 /// The minimum time for which a motor stands still in the air while another one turns.
 const MIN_STOP_S: f64 = 0.5;
@@ -43,14 +40,6 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         }
     }
     diagnoses
-}
-
-/// Returns whether the vehicle always flew as a multirotor. Other vehicles may stop motors in the
-/// air, e.g. a VTOL in forward flight.
-fn is_rotary_wing(data: &FlightData) -> bool {
-    let Some(status) = data.first_instance("vehicle_status") else { return false };
-    let types = status.first_column(&["vehicle_type", "is_rotary_wing"]);
-    types.is_none_or(|types| types.iter().all(|own| f64::from(*own) == ROTARY_WING))
 }
 
 /// Returns the number of outputs that are in use in `row`.
