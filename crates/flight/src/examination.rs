@@ -21,7 +21,8 @@ pub enum Outcome {
     NotFound,
     /// The log does not have the values that the kind needs, so that the result is unknown.
     NotExamined {
-        /// The missing topics and fields. Of alternatives, the usual one is named.
+        /// The missing topics and fields, and "armed time" or "time in the air" if the vehicle was never
+        /// armed or in the air. Of alternatives, the usual one is named.
         missing: Vec<String>,
     },
 }
@@ -219,7 +220,7 @@ pub(crate) fn examine(
         let absent = needs.iter().filter(|need| need.rows.is_empty());
         let names = absent.filter_map(|need| missing_name(data, need.fields.first()?));
         let mut missing: Vec<String> = Vec::new();
-        for name in names {
+        for name in names.chain(missing_phase(*kind, &needs, phases)) {
             if !missing.contains(&name) {
                 missing.push(name);
             }
@@ -308,6 +309,29 @@ fn is_known(kind: DiagnosisKind, field: &str, value: f32) -> bool {
         }
         _ => !value.is_nan(),
     }
+}
+
+/// Returns the phase that a kind needs, if the log states that the vehicle was never in it.
+fn missing_phase(
+    kind: DiagnosisKind,
+    needs: &[Need<'_>],
+    phases: &Phases,
+) -> Option<String> {
+    if matches!(kind, DiagnosisKind::LoggingDropouts | DiagnosisKind::HardFault) {
+        return None;
+    }
+    let is_empty =
+        |phase: &Option<Intervals>| phase.as_ref().is_some_and(Intervals::is_empty);
+    let has = |fields: Alternatives| needs.iter().any(|need| need.fields == fields);
+    let never_armed = is_empty(&phases.armed);
+    let name = if has(UNDERWAY) && is_empty(&phases.underway) {
+        if never_armed { "armed time" } else { "time in the air" }
+    } else if has(ARMED) && never_armed {
+        "armed time"
+    } else {
+        return None;
+    };
+    Some(name.to_owned())
 }
 
 /// Returns the parts of the log in which the needed fields have no values. Parts on the ground do not

@@ -144,3 +144,28 @@ fn values_that_say_nothing_are_not_examined() {
     assert_eq!(outcome(&found, Kind::BatteryNotMeasured), Outcome::Found);
     assert_eq!(analyze(&found).seconds_of_kind(Kind::BatteryBrownout), None);
 }
+
+#[test]
+fn kinds_of_armed_times_and_of_flights_need_them() {
+    let with = |armed: f32, landed: f32, mav_type: f64| {
+        let data = FlightData::new((0, 20 * SECOND)).with_series([
+            constant("vehicle_status", "arming_state", armed),
+            constant("vehicle_land_detected", "landed", landed),
+            constant("battery_status", "voltage_v", 16.0),
+        ]);
+        data.with_parameters([("MAV_TYPE".to_owned(), mav_type)])
+    };
+    let missing = |name: &str| Outcome::NotExamined { missing: vec![name.to_owned()] };
+    let (brownout, sag) = (DiagnosisKind::BatteryBrownout, DiagnosisKind::BatterySag);
+    let on_a_bench = with(1.0, 1.0, 2.0);
+    assert_eq!(outcome(&on_a_bench, brownout), missing("armed time"));
+    assert_eq!(outcome(&on_a_bench, sag), missing("armed time"));
+    assert_eq!(outcome(&on_a_bench, DiagnosisKind::HardFault), Outcome::NotFound);
+    let summary = analyze(&on_a_bench).examination_summary();
+    assert!(summary.contains("(no vehicle_gps_position, armed time, "), "{summary}");
+    let on_the_ground = with(2.0, 1.0, 2.0);
+    assert_eq!(outcome(&on_the_ground, brownout), Outcome::NotFound);
+    assert_eq!(outcome(&on_the_ground, sag), missing("time in the air"));
+    // A rover is armed, and never in the air.
+    assert_eq!(outcome(&with(2.0, 1.0, 10.0), sag), Outcome::NotFound);
+}
