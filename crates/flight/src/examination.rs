@@ -75,14 +75,10 @@ fn needs(kind: DiagnosisKind, is_rotary_wing: bool) -> &'static [Alternatives] {
             "sensor_gps.jamming_state",
             "sensor_gps.jamming_indicator",
         ]],
-        Kind::GpsLoss => &[
-            &[
-                "vehicle_gps_position.fix_type",
-                "sensor_gps.fix_type",
-                "failsafe_flags.gnss_lost",
-            ],
-            ARMED,
-        ],
+        // A flag of PX4 does not exclude that the fix was lost.
+        Kind::GpsLoss => {
+            &[&["vehicle_gps_position.fix_type", "sensor_gps.fix_type"], ARMED]
+        }
         Kind::MotorFailure if !is_rotary_wing => &[
             &[
                 "failure_detector_status.fd_motor",
@@ -113,9 +109,7 @@ fn needs(kind: DiagnosisKind, is_rotary_wing: bool) -> &'static [Alternatives] {
         ],
         Kind::BatteryBrownout | Kind::BatteryNotMeasured => &[VOLTAGE, ARMED],
         Kind::BatterySag => &[VOLTAGE, UNDERWAY],
-        Kind::BatteryLow => {
-            &[&["battery_status.warning", "failsafe_flags.battery_unhealthy"], ARMED]
-        }
+        Kind::BatteryLow => &[&["battery_status.warning"], ARMED],
         Kind::PowerRail => {
             &[&["system_power.voltage5v_v", "system_power.voltage5V_v"], ARMED]
         }

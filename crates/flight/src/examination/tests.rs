@@ -146,6 +146,21 @@ fn values_that_say_nothing_are_not_examined() {
 }
 
 #[test]
+fn flags_alone_do_not_examine_the_fix_and_the_charge() {
+    for (kind, field, missing) in [
+        (DiagnosisKind::GpsLoss, "gnss_lost", "vehicle_gps_position"),
+        (DiagnosisKind::BatteryLow, "battery_unhealthy", "battery_status"),
+    ] {
+        let quiet = flight(constant("failsafe_flags", field, 0.0));
+        let missing = vec![missing.to_owned()];
+        assert_eq!(outcome(&quiet, kind), Outcome::NotExamined { missing });
+        // A flag that is set is a finding.
+        let set = flight(constant("failsafe_flags", field, 1.0));
+        assert_eq!(outcome(&set, kind), Outcome::Found);
+    }
+}
+
+#[test]
 fn kinds_of_armed_times_and_of_flights_need_them() {
     let with = |armed: f32, landed: f32, mav_type: f64| {
         let data = FlightData::new((0, 20 * SECOND)).with_series([
