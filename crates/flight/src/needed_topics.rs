@@ -159,6 +159,7 @@ const FLIGHT: &[NeededTopic] = &[
             "fd_high_wind",
             "fd_imbalanced_prop",
             "fd_motor",
+            "motor_failure_mask",
             "motor_stop_mask",
         ],
     ),

@@ -3,7 +3,7 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::topic_name,
+    diagnostics::{motor_commands::InjectedFailures, topic_name},
     intervals::{Run, runs},
     phases::Phases,
     series::Series,
@@ -50,8 +50,8 @@ const fn flag(
     Flag { field, kind, severity, text, detector }
 }
 
-/// The flags that report faults (uORB, `FailsafeFlags.msg`). The other ones report what flight modes need,
-/// or links, which have rules of their own.
+/// The flags that report faults (uORB, `FailsafeFlags.msg`). The other ones report what flight modes need
+/// (`*_invalid`, `mode_req_*`), or links, which have rules of their own.
 const FLAGS: [Flag; 12] = {
     use DiagnosisKind as Kind;
     use Severity::{Critical, Warning};
@@ -188,10 +188,12 @@ fn failsafes(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Finds flags of `failsafe_flags` that are set while the vehicle is armed.
+/// Finds flags of `failsafe_flags` that are set while the vehicle is armed. A failure of a motor that was
+/// injected is not one.
 fn flags(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let Some(flags) = data.first_instance("failsafe_flags") else { return Vec::new() };
     let detector = data.first_instance("failure_detector_status");
+    let injected = InjectedFailures::new(data);
     let mut diagnoses = Vec::new();
     for Flag { field, kind, severity, text, detector: other } in FLAGS {
         if detector.is_some_and(|detector| detector.column(other).is_some()) {
@@ -199,7 +201,10 @@ fn flags(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         }
         let is_set = |row: usize| {
             let time = flags.times.get(row)?;
-            Some(phases.is_armed(*time) && flags.value(field, row)? == 1.0)
+            let is_set = phases.is_armed(*time) && flags.value(field, row)? == 1.0;
+            let is_injected =
+                || field == "fd_motor_failure" && injected.mask(*time) != 0;
+            Some(is_set && !is_injected())
         };
         let set_runs = runs(flags, is_set).into_iter();
         diagnoses.extend(set_runs.filter(|run| run.seconds() >= MIN_FAILSAFE_S).map(
@@ -220,6 +225,13 @@ fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let detector = data.first_instance("failure_detector_status");
     let status = data.first_instance("vehicle_status");
     let Some(series) = detector.or(status) else { return Vec::new() };
+    let injected = InjectedFailures::new(data);
+    // Of the motors that failed, the log may name those that are stopped by an injected failure.
+    let is_injected = |row: usize, time: i64| {
+        let failed = series.value("motor_failure_mask", row).unwrap_or_default();
+        let injected = injected.mask(time);
+        injected != 0 && failed as u32 & !injected == 0
+    };
     let mut diagnoses = Vec::new();
     let bits = data.bit_names.get("vehicle_status.failure_detector_status");
     for (field, bit_name, name) in FAILURES {
@@ -232,8 +244,11 @@ fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             let flags = series.value("failure_detector_status", row)?;
             Some((flags as u32 >> bit?) & 1 == 1)
         };
-        let is_failed =
-            |row: usize| Some(phases.is_armed(*series.times.get(row)?) && is_set(row)?);
+        let is_failed = |row: usize| {
+            let time = *series.times.get(row)?;
+            let is_failed = phases.is_armed(time) && is_set(row)?;
+            Some(is_failed && !(field == "fd_motor" && is_injected(row, time)))
+        };
         let failed_runs = runs(series, is_failed).into_iter();
         let Some(run) = failed_runs.max_by(|a, b| a.seconds().total_cmp(&b.seconds()))
         else {
@@ -332,6 +347,29 @@ mod tests {
             assert_eq!((found.len(), found[0].kind), (1, DiagnosisKind::MotorFailure));
             assert_eq!(found[0].start_ns, 2 * SECOND);
         }
+    }
+
+    #[test]
+    fn injected_failures_of_motors_are_not_reported() {
+        let found = |topic: &str, field: &str, failed: Option<f32>, stopped: f32| {
+            let mut series = Series::new(topic, 0, status().times);
+            series.add_column(field, vec![0.0, 0.0, 1.0, 1.0, 0.0]);
+            if let Some(failed) = failed {
+                let masks = vec![0.0, 0.0, failed, failed, 0.0];
+                series.add_column("motor_failure_mask", masks);
+            }
+            let mut masks = Series::new("control_allocator_status", 0, status().times);
+            masks.add_column("motor_stop_mask", vec![0.0, 0.0, 0.0, stopped, 0.0]);
+            diagnoses(vec![status(), series, masks]).len()
+        };
+        let detector = "failure_detector_status";
+        assert_eq!(found(detector, "fd_motor", None, 0.0), 1);
+        assert_eq!(found(detector, "fd_motor", None, 2.0), 0);
+        assert_eq!(found(detector, "fd_motor", Some(2.0), 2.0), 0);
+        // Another motor failed as well.
+        assert_eq!(found(detector, "fd_motor", Some(3.0), 2.0), 1);
+        assert_eq!(found("failsafe_flags", "fd_motor_failure", None, 0.0), 1);
+        assert_eq!(found("failsafe_flags", "fd_motor_failure", None, 2.0), 0);
     }
 
     #[test]

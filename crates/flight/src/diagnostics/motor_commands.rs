@@ -50,7 +50,7 @@ pub(super) struct MotorCommands<'d> {
     /// The indexes of outputs and the motors that they may drive. Without parameters with the functions
     /// of outputs, each output drives the motor with its index.
     outputs: Vec<(usize, usize)>,
-    injected: InjectedFailures<'d>,
+    pub(super) injected: InjectedFailures<'d>,
 }
 
 impl<'d> MotorCommands<'d> {

@@ -5,7 +5,7 @@ use crate::{
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{
         largest_value,
-        motor_commands::{MotorCommands, motor_of_esc},
+        motor_commands::{InjectedFailures, MotorCommands, motor_of_esc},
         topic_name,
     },
     intervals::{Run, runs},
@@ -37,7 +37,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         }
     }
     for escs in data.instances("esc_status") {
-        diagnoses.extend(esc_reports(data, escs, phases));
+        diagnoses.extend(esc_reports(data, escs, phases, &commands.injected));
         if is_rotary_wing(data) {
             diagnoses.extend(stopped_motors(escs, phases, &commands));
         }
@@ -183,11 +183,20 @@ fn locked_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Finds ESCs that report failures or go offline.
-fn esc_reports(data: &FlightData, escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+/// Finds ESCs that report failures or go offline, unless an injected failure stops their motors.
+fn esc_reports(
+    data: &FlightData,
+    escs: &Series,
+    phases: &Phases,
+    injected: &InjectedFailures<'_>,
+) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     for esc in 0..MAX_ELEMENTS {
-        let armed = |row: usize| escs.times.get(row).map(|time| phases.is_armed(*time));
+        let armed = |row: usize| {
+            let time = *escs.times.get(row)?;
+            let motor = motor_of_esc(escs, esc, row);
+            Some(phases.is_armed(time) && !injected.contains(motor, time))
+        };
         let name = format!("esc[{esc}].failures");
         let has_failure = |row| Some(escs.value(&name, row)? > 0.0 && armed(row)?);
         if let Some(run) = longest_run(runs(escs, has_failure)) {

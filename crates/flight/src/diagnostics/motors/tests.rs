@@ -131,6 +131,36 @@ fn commands_near_the_least_and_short_zeros_without_commands_are_no_failures() {
 }
 
 #[test]
+fn injected_failures_are_known_from_the_row_before_and_after() {
+    let found =
+        |mask_rows: std::ops::Range<usize>| {
+            // The motor stops at 5.0 s, and the masks are logged each second, at 0.5 s, 1.5 s, ...
+            let times: Vec<i64> = (0..10).map(|n| (10 * n + 5) * STEP).collect();
+            let mut masks = Series::new("failure_detector_status", 0, times);
+            let mask = |row| if mask_rows.contains(&row) { 2.0 } else { 0.0 };
+            masks.add_column("motor_stop_mask", (0..10).map(mask).collect());
+            let mut escs =
+                Series::new("esc_status", 0, (0..100).map(|n| n * STEP).collect());
+            let online = |row| if (50..80).contains(&row) { 1.0 } else { 3.0 };
+            escs.add_column("esc_online_flags", (0..100).map(online).collect());
+            let failures = |row| if (50..80).contains(&row) { 1.0 } else { 0.0 };
+            escs.add_column("esc[1].failures", (0..100).map(failures).collect());
+            let outputs = outputs(|motor, row| {
+                if motor == 1 && (50..80).contains(&row) { 0.0 } else { 1500.0 }
+            });
+            let mut status = Series::new("vehicle_status", 0, vec![0]);
+            status.add_column("arming_state", vec![2.0]);
+            let data = FlightData::new((0, 100 * STEP))
+                .with_series([status, outputs, escs, masks]);
+            let phases = Phases::new(&data);
+            diagnose(&data, &phases).len()
+        };
+    assert_eq!(found(5..8), 0);
+    // The output, the report and the state of the ESC.
+    assert_eq!(found(0..0), 3);
+}
+
+#[test]
 fn failures_of_escs_have_names_and_warnings_are_warnings() {
     let reports = |flags: f32| {
         let times = (0..100).map(|n| n * STEP).collect();
