@@ -83,7 +83,7 @@ kinds! {
     RamUsage = "ram_usage", "RAM usage";
     /// The logger lost data.
     LoggingDropouts = "logging_dropouts", "logging dropouts";
-    /// PX4 entered a failsafe, terminated the flight, or detected a failure.
+    /// PX4 entered a failsafe, terminated the flight, or reports a failure or an exceeded limit.
     Failsafe = "failsafe", "failsafe";
     /// The log contains the dump of a hard fault.
     HardFault = "hard_fault", "hard fault";

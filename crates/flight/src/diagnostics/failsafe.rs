@@ -52,7 +52,7 @@ const fn flag(
 
 /// The flags that report faults (uORB, `FailsafeFlags.msg`). The other ones report what flight modes need
 /// (`*_invalid`, `mode_req_*`), or links, which have rules of their own.
-const FLAGS: [Flag; 12] = {
+const FLAGS: [Flag; 20] = {
     use DiagnosisKind as Kind;
     use Severity::{Critical, Warning};
     let height = "an uncommanded loss of height";
@@ -118,6 +118,56 @@ const FLAGS: [Flag; 12] = {
             Kind::SafetyEquipment,
             Warning,
             "that the traffic avoidance is missing or does not work",
+            "",
+        ),
+        flag(
+            "vtol_fixed_wing_system_failure",
+            Kind::Failsafe,
+            Warning,
+            "a failure of the system for fixed-wing flight",
+            "",
+        ),
+        flag(
+            "wind_limit_exceeded",
+            Kind::Failsafe,
+            Warning,
+            "that the wind exceeds its limit",
+            "",
+        ),
+        flag(
+            "navigator_failure",
+            Kind::Failsafe,
+            Warning,
+            "that the navigator failed",
+            "",
+        ),
+        flag("mission_failure", Kind::Failsafe, Warning, "that the mission failed", ""),
+        flag(
+            "flight_time_limit_exceeded",
+            Kind::Failsafe,
+            Warning,
+            "that the flight time exceeds its limit",
+            "",
+        ),
+        flag(
+            "battery_low_remaining_time",
+            Kind::BatteryLow,
+            Warning,
+            "that the charge lasts only for the return",
+            "",
+        ),
+        flag(
+            "position_accuracy_low",
+            Kind::PositionLoss,
+            Warning,
+            "that the accuracy of the position is low",
+            "",
+        ),
+        flag(
+            "local_position_accuracy_low",
+            Kind::PositionLoss,
+            Warning,
+            "that the accuracy of the position is low",
             "",
         ),
     ]
@@ -319,6 +369,14 @@ mod tests {
             ("remote_id_unhealthy", DiagnosisKind::SafetyEquipment),
             ("traffic_avoidance_unhealthy", DiagnosisKind::SafetyEquipment),
             ("fd_motor_failure", DiagnosisKind::MotorFailure),
+            ("vtol_fixed_wing_system_failure", DiagnosisKind::Failsafe),
+            ("wind_limit_exceeded", DiagnosisKind::Failsafe),
+            ("navigator_failure", DiagnosisKind::Failsafe),
+            ("mission_failure", DiagnosisKind::Failsafe),
+            ("flight_time_limit_exceeded", DiagnosisKind::Failsafe),
+            ("battery_low_remaining_time", DiagnosisKind::BatteryLow),
+            ("position_accuracy_low", DiagnosisKind::PositionLoss),
+            ("local_position_accuracy_low", DiagnosisKind::PositionLoss),
         ] {
             assert_eq!(with(field), [(kind, times.0, times.1)], "{field}");
         }
