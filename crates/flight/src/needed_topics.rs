@@ -181,6 +181,10 @@ const FLIGHT: &[NeededTopic] = &[
     all_instances("sensor_gps", GPS),
     first_instance("system_power", &["voltage5v_v", "voltage5V_v"]),
     all_instances("tecs_status", &["pitch_integ", "pitch_sp_rad"]),
+    first_instance(
+        "vehicle_global_position",
+        &["lat_lon_valid", "alt_valid", "dead_reckoning"],
+    ),
     all_instances("vehicle_gps_position", GPS),
     all_instances(
         "vehicle_imu_status",
@@ -205,6 +209,7 @@ const FLIGHT: &[NeededTopic] = &[
             "z_valid",
             "v_xy_valid",
             "v_z_valid",
+            "dead_reckoning",
             "xy_reset_counter",
             "z_reset_counter",
             "vxy_reset_counter",
