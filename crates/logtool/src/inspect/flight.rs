@@ -13,8 +13,8 @@ use std::{
 };
 
 use logtool_core::{Damage, Log as FormatLog, Manifest, MetadataKey, TopicSet, Value};
-use logtool_flight::FlightData;
-use logtool_ulog::{px4_bit_names, px4_vibration_is_velocity};
+use logtool_flight::{FILTER_FAULTS, FlightData, filter_fault_flags};
+use logtool_ulog::{px4_bit_names, px4_bits_of_flags, px4_vibration_is_velocity};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
@@ -282,6 +282,9 @@ fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
             (format!("{message}.{field}"), names)
         })
         .collect();
+    let flags: Vec<&str> = filter_fault_flags().collect();
+    let faults = px4_bits_of_flags(manifest, "estimator_status_flags", &flags);
+    data.bit_names.insert(FILTER_FAULTS.to_owned(), faults);
     data
 }
 
