@@ -139,6 +139,7 @@ const FLIGHT: &[NeededTopic] = &[
             "fd_imbalanced_prop",
             "fd_motor_failure",
             "battery_unhealthy",
+            "battery_warning",
             "geofence_breached",
             "primary_geofence_breached",
             "gnss_lost",
