@@ -62,6 +62,9 @@ const UNDERWAY: Alternatives =
 const VOLTAGE: Alternatives =
     &["battery_status.voltage_v", "battery_status.voltage_filtered_v"];
 
+/// The field of `vehicle_status` with a bit for each failure that the failure detector of a release knows.
+const DETECTOR_BITS: &str = "failure_detector_status";
+
 /// Returns the fields that a kind needs: one of each of the alternatives. The motors of vehicles that
 /// were not always multirotors may stop in the air, so that only PX4 and the ESCs report their failures.
 fn needs(kind: DiagnosisKind, is_rotary_wing: bool) -> &'static [Alternatives] {
@@ -255,6 +258,9 @@ impl<'d> Need<'d> {
                 .filter_map(|(_, field)| {
                     let values = match *field {
                         VIBRATION => data.vibration(series),
+                        DETECTOR_BITS if kind == DiagnosisKind::MotorFailure => {
+                            series.column(field).filter(|_| has_motor_bit(data))
+                        }
                         _ => series.column(field),
                     };
                     Some((*field, values?))
@@ -287,6 +293,12 @@ impl<'d> Need<'d> {
             })
         })
     }
+}
+
+/// Returns whether the failure detector of the release has a bit for motors.
+fn has_motor_bit(data: &FlightData) -> bool {
+    let bits = data.bit_names.get("vehicle_status.failure_detector_status");
+    bits.is_some_and(|bits| bits.values().any(|name| name == "FAILURE_MOTOR"))
 }
 
 /// Returns whether a value of a field says anything about a kind. Sensors without a measurement report a

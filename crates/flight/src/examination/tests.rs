@@ -184,3 +184,23 @@ fn kinds_of_armed_times_and_of_flights_need_them() {
     // A rover is armed, and never in the air.
     assert_eq!(outcome(&with(2.0, 1.0, 10.0), sag), Outcome::NotFound);
 }
+
+#[test]
+fn bits_of_the_failure_detector_examine_motors_if_one_is_theirs() {
+    let with_bit = |name: &str| {
+        let mut data = flight(constant("vehicle_status_flags", "f", 0.0));
+        let mut status = data.series.remove(0);
+        status.add_column("failure_detector_status", vec![0.0; 20]);
+        status.add_column("vehicle_type", vec![2.0; 20]);
+        data.series.push(status);
+        let names = [(7, name.to_owned())].into();
+        data.bit_names
+            .insert("vehicle_status.failure_detector_status".to_owned(), names);
+        outcome(&data, DiagnosisKind::MotorFailure)
+    };
+    // VehicleStatus.msg of 1.14 and of 1.13.
+    assert_eq!(with_bit("FAILURE_MOTOR"), Outcome::NotFound);
+    let missing = vec!["failure_detector_status".to_owned()];
+    let unknown = with_bit("FAILURE_IMBALANCED_PROP");
+    assert_eq!(unknown, Outcome::NotExamined { missing });
+}
