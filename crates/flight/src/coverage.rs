@@ -1,83 +1,29 @@
-//! The parts of a log in which its topics have records.
+//! The parts of a log in which its topics have values.
 
-use std::collections::BTreeMap;
+use crate::intervals::Intervals;
 
-use crate::{data::FlightData, intervals::Intervals, series::Series};
-
-/// The shortest time without records that is a pause, in nanoseconds. Dropouts of the logger are mostly
+/// The shortest time without values that is a pause, in nanoseconds. Dropouts of the logger are mostly
 /// shorter, and are reported as such.
 pub(crate) const SHORTEST_PAUSE: i64 = 5_000_000_000;
 
-/// A time without records is a pause if it is this many times as long as the mean interval.
+/// A time without values is a pause if it is this many times as long as the mean interval.
 const PAUSE: i64 = 10;
 
-/// A topic with a state and fewer records than this may have been logged only when the state changed, as
-/// old releases of PX4 did, so that the last record holds until the end.
-const RECORDS_OF_STATE: usize = 10;
+/// A state with fewer values than this may have been logged only when it changed, as old releases of PX4
+/// did, so that the last value holds until the end.
+const VALUES_OF_STATE: usize = 10;
 
-/// When each topic has records.
-pub(crate) struct Coverage<'d> {
-    topics: BTreeMap<&'d str, TopicCoverage>,
-}
-
-/// When a topic has records, all instances together.
-#[derive(Default)]
-struct TopicCoverage {
-    records: usize,
-    intervals: Intervals,
-    /// The same, if the last record before a pause holds until the next one.
-    held: Intervals,
-}
-
-impl<'d> Coverage<'d> {
-    pub(crate) fn new(data: &'d FlightData) -> Self {
-        let mut topics: BTreeMap<&str, TopicCoverage> = BTreeMap::new();
-        for series in &data.series {
-            let own = topics.entry(&series.topic).or_default();
-            own.records += series.times.len();
-            own.intervals = own.intervals.union(&intervals(series));
-            if let Some(first) = series.times.iter().min() {
-                let held = Intervals::from_unsorted(vec![(*first, data.time.1)]);
-                own.held = own.held.union(&held);
-            }
-        }
-        Self { topics }
-    }
-
-    /// Returns when one of `topics` has records.
-    pub(crate) fn of(&self, topics: &[&str]) -> Intervals {
-        self.union(topics, |own| &own.intervals)
-    }
-
-    /// Returns when one of `topics`, which have the state of the vehicle, states it.
-    pub(crate) fn of_states(&self, topics: &[&str]) -> Intervals {
-        self.union(topics, |own| match own.records < RECORDS_OF_STATE {
-            true => &own.held,
-            false => &own.intervals,
-        })
-    }
-
-    fn union(
-        &self,
-        topics: &[&str],
-        intervals: impl Fn(&TopicCoverage) -> &Intervals,
-    ) -> Intervals {
-        let found = topics.iter().filter_map(|topic| self.topics.get(topic));
-        found.fold(Intervals::default(), |all, own| all.union(intervals(own)))
-    }
-}
-
-/// Returns when `series` has records, without pauses.
-fn intervals(series: &Series) -> Intervals {
-    let (Some(first), Some(last)) = (series.times.first(), series.times.last()) else {
+/// Returns when there are values, from their `times`, without pauses.
+pub(crate) fn of(times: &[i64]) -> Intervals {
+    let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return Intervals::default();
     };
-    let count = i64::try_from(series.times.len()).unwrap_or(i64::MAX);
+    let count = i64::try_from(times.len()).unwrap_or(i64::MAX);
     let mean = last.saturating_sub(*first) / count;
     let longest = mean.saturating_mul(PAUSE).max(SHORTEST_PAUSE);
     let mut found = Vec::new();
     let mut current = (*first, *first);
-    for time in &series.times {
+    for time in times {
         if (0..=longest).contains(&time.saturating_sub(current.1)) {
             current.1 = *time;
         } else {
@@ -89,10 +35,20 @@ fn intervals(series: &Series) -> Intervals {
     Intervals::from_unsorted(found)
 }
 
+/// Returns when a state of the vehicle is known, from the times of its values. `end` is the end of the
+/// log.
+pub(crate) fn of_state(times: &[i64], end: i64) -> Intervals {
+    match times.iter().min() {
+        Some(first) if times.len() < VALUES_OF_STATE => {
+            Intervals::from_unsorted(vec![(*first, end)])
+        }
+        _ => of(times),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{DiagnosisKind, analyze};
+    use crate::{DiagnosisKind, FlightData, analyze, series::Series};
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -134,6 +90,28 @@ mod tests {
         let first = &analysis.unexamined_parts()[0];
         assert_eq!((first.start_ns, first.end_ns), (0, 20 * SECOND));
         assert!(first.kinds.contains(&DiagnosisKind::BatteryBrownout));
+    }
+
+    #[test]
+    fn parts_without_values_are_unexamined() {
+        let all: Vec<i64> = (0..100).collect();
+        let gap = |value: f32| {
+            let mut battery = series("battery_status", "warning", 0.0, &all.clone());
+            let voltage =
+                |second| if (40..70).contains(&second) { value } else { 16.0 };
+            battery.add_column("voltage_v", (0..100).map(voltage).collect());
+            FlightData::new((0, 100 * SECOND)).with_series([
+                series("vehicle_status", "arming_state", 2.0, &all),
+                battery,
+            ])
+        };
+        let missing = [(39, 70, "battery_status".to_owned())];
+        for value in [f32::NAN, 0.0] {
+            let data = gap(value);
+            assert_eq!(parts(&data, DiagnosisKind::BatterySag), missing, "{value}");
+            assert_eq!(parts(&data, DiagnosisKind::BatteryLow), [], "{value}");
+        }
+        assert_eq!(parts(&gap(15.0), DiagnosisKind::BatterySag), []);
     }
 
     #[test]

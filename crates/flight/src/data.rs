@@ -33,7 +33,9 @@ pub struct FlightData {
     pub mode_names: BTreeMap<u8, String>,
     /// The names of the values of states, by `message.field`, e.g. `sensor_gps.jamming_state`.
     pub value_names: BTreeMap<String, BTreeMap<i64, String>>,
-    /// The names of the bits of fields, by `message.field`, e.g. `esc_report.failures`.
+    /// The names of the bits of fields, by `message.field`, e.g. `esc_report.failures`. Those of
+    /// [`FILTER_FAULTS`](crate::FILTER_FAULTS) are among
+    /// [`filter_fault_flags`](crate::filter_fault_flags).
     pub bit_names: BTreeMap<String, BTreeMap<u32, String>>,
     /// Whether `vehicle_imu_status.accel_vibration_metric` is a velocity, as in PX4 before 1.13.
     pub vibration_is_velocity: bool,

@@ -83,11 +83,12 @@ kinds! {
     RamUsage = "ram_usage", "RAM usage";
     /// The logger lost data.
     LoggingDropouts = "logging_dropouts", "logging dropouts";
-    /// PX4 entered a failsafe, terminated the flight, or detected a failure.
+    /// PX4 entered a failsafe, terminated the flight, or reports a failure or an exceeded limit.
     Failsafe = "failsafe", "failsafe";
     /// The log contains the dump of a hard fault.
     HardFault = "hard_fault", "hard fault";
-    /// The estimate of the horizontal position became invalid in the air.
+    /// The estimate of the position, the height or the velocity became invalid in the air, or lost the
+    /// measurements that it needs.
     PositionLoss = "position_loss", "position aiding lost";
     /// PX4 reports an uncommanded loss of height.
     HeightLoss = "height_loss", "loss of height";

@@ -13,6 +13,8 @@ mod motors;
 mod position;
 mod vibration;
 
+pub use self::estimator::{FILTER_FAULTS, filter_fault_flags};
+
 use crate::{data::FlightData, diagnosis::Diagnosis, phases::Phases};
 
 /// The maximum number of diagnoses of one kind. The most severe, and of these the longest, are kept.

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use crate::{
-    coverage::{self, Coverage},
+    coverage,
     data::{FlightData, VIBRATION},
     diagnosis::{Diagnosis, DiagnosisKind},
     intervals::Intervals,
-    phases::Phases,
+    phases::{Phases, is_rotary_wing},
 };
 
 /// The result of one kind of diagnosis.
@@ -17,11 +17,12 @@ use crate::{
 pub enum Outcome {
     /// There are diagnoses of the kind.
     Found,
-    /// The log has the fields that the kind needs, and there are no diagnoses of the kind.
+    /// The log has the values that the kind needs, and there are no diagnoses of the kind.
     NotFound,
-    /// The log does not have the fields that the kind needs, so that the result is unknown.
+    /// The log does not have the values that the kind needs, so that the result is unknown.
     NotExamined {
-        /// The missing topics and fields. Of alternatives, the usual one is named.
+        /// The missing topics and fields, and "armed time" or "time in the air" if the vehicle was never
+        /// armed or in the air. Of alternatives, the usual one is named.
         missing: Vec<String>,
     },
 }
@@ -35,8 +36,8 @@ pub struct Examination {
     /// The result.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The parts of the log to which the result does not apply, because a topic starts late, pauses
-    /// or ends early. Empty if nothing was examined.
+    /// The parts of the log to which the result does not apply, because the values of a topic start
+    /// late, pause or end early. Empty if nothing was examined.
     pub unexamined_parts: Vec<UnexaminedPart>,
 }
 
@@ -48,7 +49,7 @@ pub struct UnexaminedPart {
     pub start_ns: i64,
     /// The end, in nanoseconds on the clock of the log.
     pub end_ns: i64,
-    /// The topic that is missing. Of alternatives, the usual one that the log has is named.
+    /// The topic whose values are missing. Of alternatives, the usual one that the log has is named.
     pub missing: String,
 }
 
@@ -61,8 +62,12 @@ const UNDERWAY: Alternatives =
 const VOLTAGE: Alternatives =
     &["battery_status.voltage_v", "battery_status.voltage_filtered_v"];
 
-/// Returns the fields that a kind needs: one of each of the alternatives.
-fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
+/// The field of `vehicle_status` with a bit for each failure that the failure detector of a release knows.
+const DETECTOR_BITS: &str = "failure_detector_status";
+
+/// Returns the fields that a kind needs: one of each of the alternatives. The motors of vehicles that
+/// were not always multirotors may stop in the air, so that only PX4 and the ESCs report their failures.
+fn needs(kind: DiagnosisKind, is_rotary_wing: bool) -> &'static [Alternatives] {
     use DiagnosisKind as Kind;
     match kind {
         Kind::GpsInterference => &[&[
@@ -73,11 +78,15 @@ fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
             "sensor_gps.jamming_state",
             "sensor_gps.jamming_indicator",
         ]],
-        Kind::GpsLoss => &[
+        // A flag of PX4 does not exclude that the fix was lost.
+        Kind::GpsLoss => {
+            &[&["vehicle_gps_position.fix_type", "sensor_gps.fix_type"], ARMED]
+        }
+        Kind::MotorFailure if !is_rotary_wing => &[
             &[
-                "vehicle_gps_position.fix_type",
-                "sensor_gps.fix_type",
-                "failsafe_flags.gnss_lost",
+                "failure_detector_status.fd_motor",
+                "failsafe_flags.fd_motor_failure",
+                "vehicle_status.failure_detector_status",
             ],
             ARMED,
         ],
@@ -90,6 +99,9 @@ fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
             ],
             ARMED,
         ],
+        Kind::EscFailure if !is_rotary_wing => {
+            &[&["esc_status.esc_online_flags", "esc_status.esc[0].failures"], ARMED]
+        }
         Kind::EscFailure => &[
             &[
                 "esc_status.esc_online_flags",
@@ -100,9 +112,7 @@ fn needs(kind: DiagnosisKind) -> &'static [Alternatives] {
         ],
         Kind::BatteryBrownout | Kind::BatteryNotMeasured => &[VOLTAGE, ARMED],
         Kind::BatterySag => &[VOLTAGE, UNDERWAY],
-        Kind::BatteryLow => {
-            &[&["battery_status.warning", "failsafe_flags.battery_unhealthy"], ARMED]
-        }
+        Kind::BatteryLow => &[&["battery_status.warning"], ARMED],
         Kind::PowerRail => {
             &[&["system_power.voltage5v_v", "system_power.voltage5V_v"], ARMED]
         }
@@ -199,14 +209,19 @@ pub(crate) fn examine(
     phases: &Phases,
     diagnoses: &[Diagnosis],
 ) -> Vec<Examination> {
-    let coverage = Coverage::new(data);
+    let is_rotary_wing = is_rotary_wing(data);
     let examine = |kind: &DiagnosisKind| {
-        let is_missing = |fields: &&Alternatives| {
-            !fields.iter().any(|field| has_values(data, field))
-        };
-        let missing = needs(*kind).iter().filter(is_missing);
-        let missing = missing.filter_map(|fields| missing_name(data, fields.first()?));
-        let missing: Vec<String> = missing.collect();
+        let needs = needs(*kind, is_rotary_wing).iter();
+        let needs: Vec<Need<'_>> =
+            needs.map(|fields| Need::new(*kind, fields, data)).collect();
+        let absent = needs.iter().filter(|need| need.rows.is_empty());
+        let names = absent.filter_map(|need| missing_name(data, need.fields.first()?));
+        let mut missing: Vec<String> = Vec::new();
+        for name in names.chain(missing_phase(*kind, &needs, phases)) {
+            if !missing.contains(&name) {
+                missing.push(name);
+            }
+        }
         let outcome = if diagnoses.iter().any(|diagnosis| diagnosis.kind == *kind) {
             Outcome::Found
         } else if missing.is_empty() {
@@ -216,44 +231,136 @@ pub(crate) fn examine(
         };
         let unexamined_parts = match outcome {
             Outcome::NotExamined { .. } => Vec::new(),
-            _ => unexamined_parts(needs(*kind), data, phases, &coverage),
+            _ => unexamined_parts(&needs, data, phases),
         };
         Examination { kind: *kind, outcome, unexamined_parts }
     };
     DiagnosisKind::ALL.iter().map(examine).collect()
 }
 
-/// Returns the parts of the log in which one of the needed fields has no records. Parts on the ground
-/// do not matter to a kind that is examined in the air only.
+/// Alternative fields, and where the log has values of them.
+struct Need<'d> {
+    fields: Alternatives,
+    /// The topics with values, and the times of the rows with a value of one of the fields.
+    rows: Vec<(&'d str, Vec<i64>)>,
+}
+
+impl<'d> Need<'d> {
+    fn new(kind: DiagnosisKind, fields: Alternatives, data: &'d FlightData) -> Self {
+        let names: Vec<(&str, &str)> =
+            fields.iter().filter_map(|field| field.split_once('.')).collect();
+        let mut topics: Vec<&str> = names.iter().map(|(topic, _)| *topic).collect();
+        topics.dedup();
+        let mut rows = Vec::new();
+        for series in topics.into_iter().flat_map(|topic| data.instances(topic)) {
+            let own = names.iter().filter(|(topic, _)| *topic == series.topic);
+            let columns: Vec<(&str, &[f32])> = own
+                .filter_map(|(_, field)| {
+                    let values = match *field {
+                        VIBRATION => data.vibration(series),
+                        DETECTOR_BITS if kind == DiagnosisKind::MotorFailure => {
+                            series.column(field).filter(|_| has_motor_bit(data))
+                        }
+                        _ => series.column(field),
+                    };
+                    Some((*field, values?))
+                })
+                .collect();
+            let is_known = |row: usize| {
+                let mut columns = columns.iter();
+                columns.any(|(field, values)| {
+                    values.get(row).is_some_and(|value| is_known(kind, field, *value))
+                })
+            };
+            let times = series.times.iter().enumerate();
+            let times = times.filter(|(row, _)| is_known(*row));
+            let times: Vec<i64> = times.map(|(_, time)| *time).collect();
+            if !times.is_empty() {
+                rows.push((series.topic.as_str(), times));
+            }
+        }
+        Self { fields, rows }
+    }
+
+    /// Returns when the log has values. The last value of a state may hold until `end`.
+    fn coverage(&self, end: i64) -> Intervals {
+        let is_state = self.fields == ARMED || self.fields == UNDERWAY;
+        let rows = self.rows.iter().map(|(_, times)| times);
+        rows.fold(Intervals::default(), |all, times| {
+            all.union(&match is_state {
+                true => coverage::of_state(times, end),
+                false => coverage::of(times),
+            })
+        })
+    }
+}
+
+/// Returns whether the failure detector of the release has a bit for motors.
+fn has_motor_bit(data: &FlightData) -> bool {
+    let bits = data.bit_names.get("vehicle_status.failure_detector_status");
+    bits.is_some_and(|bits| bits.values().any(|name| name == "FAILURE_MOTOR"))
+}
+
+/// Returns whether a value of a field says anything about a kind. Sensors without a measurement report a
+/// voltage of 0.
+fn is_known(kind: DiagnosisKind, field: &str, value: f32) -> bool {
+    use DiagnosisKind as Kind;
+    match kind {
+        // Its faults are values that are not numbers.
+        Kind::TecsNonfinitePitch => true,
+        Kind::BatteryBrownout | Kind::BatterySag | Kind::PowerRail
+            if field.starts_with("voltage") =>
+        {
+            value > 0.0
+        }
+        _ => !value.is_nan(),
+    }
+}
+
+/// Returns the phase that a kind needs, if the log states that the vehicle was never in it.
+fn missing_phase(
+    kind: DiagnosisKind,
+    needs: &[Need<'_>],
+    phases: &Phases,
+) -> Option<String> {
+    if matches!(kind, DiagnosisKind::LoggingDropouts | DiagnosisKind::HardFault) {
+        return None;
+    }
+    let is_empty =
+        |phase: &Option<Intervals>| phase.as_ref().is_some_and(Intervals::is_empty);
+    let has = |fields: Alternatives| needs.iter().any(|need| need.fields == fields);
+    let never_armed = is_empty(&phases.armed);
+    let name = if has(UNDERWAY) && is_empty(&phases.underway) {
+        if never_armed { "armed time" } else { "time in the air" }
+    } else if has(ARMED) && never_armed {
+        "armed time"
+    } else {
+        return None;
+    };
+    Some(name.to_owned())
+}
+
+/// Returns the parts of the log in which the needed fields have no values. Parts on the ground do not
+/// matter to a kind that is examined in the air only.
 fn unexamined_parts(
-    needs: &[Alternatives],
+    needs: &[Need<'_>],
     data: &FlightData,
     phases: &Phases,
-    coverage: &Coverage<'_>,
 ) -> Vec<UnexaminedPart> {
     let log = Intervals::from_unsorted(vec![data.time]);
-    let topics_of = |fields: &Alternatives| -> Vec<&str> {
-        let present = fields.iter().filter(|field| has_values(data, field));
-        present.filter_map(|field| Some(field.split_once('.')?.0)).collect()
-    };
     let mut relevant = log.clone();
     for (fields, active) in [(ARMED, &phases.armed), (UNDERWAY, &phases.underway)] {
-        if needs.contains(&fields)
+        if let Some(need) = needs.iter().find(|need| need.fields == fields)
             && let Some(active) = active
         {
-            let unknown = log.without(&coverage.of_states(&topics_of(&fields)));
+            let unknown = log.without(&need.coverage(data.time.1));
             relevant = relevant.intersection(&active.union(&unknown));
         }
     }
     let mut parts = Vec::new();
-    for fields in needs {
-        let topics = topics_of(fields);
-        let covered = match *fields == ARMED || *fields == UNDERWAY {
-            true => coverage.of_states(&topics),
-            false => coverage.of(&topics),
-        };
-        let Some(missing) = topics.first() else { continue };
-        let uncovered = relevant.without(&covered);
+    for need in needs {
+        let Some((missing, _)) = need.rows.first() else { continue };
+        let uncovered = relevant.without(&need.coverage(data.time.1));
         let uncovered = uncovered.list().iter().filter(|(start, end)| {
             end.saturating_sub(*start) >= coverage::SHORTEST_PAUSE
         });
@@ -264,19 +371,6 @@ fn unexamined_parts(
         }));
     }
     parts
-}
-
-/// Returns whether the log has values of a field, which is `topic.field`.
-fn has_values(data: &FlightData, field: &str) -> bool {
-    let Some((topic, field)) = field.split_once('.') else { return false };
-    let mut instances = data.instances(topic);
-    instances.any(|series| {
-        let values = match field {
-            VIBRATION => data.vibration(series),
-            _ => series.column(field),
-        };
-        values.is_some_and(|values| !values.is_empty())
-    })
 }
 
 /// Returns the name of a missing field: that of its topic if the whole topic is missing.
@@ -293,66 +387,4 @@ fn missing_name(data: &FlightData, field: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{analyze, series::Series};
-
-    fn outcome(data: &FlightData, kind: DiagnosisKind) -> Outcome {
-        let mut examinations = analyze(data).examinations.into_iter();
-        examinations.find(|examination| examination.kind == kind).unwrap().outcome
-    }
-
-    #[test]
-    fn kind_without_its_topics_is_not_examined() {
-        let missing = |names: &[&str]| Outcome::NotExamined {
-            missing: names.iter().map(|name| (*name).to_owned()).collect(),
-        };
-        let mut data = FlightData::new((0, 1_000_000_000));
-        let kind = DiagnosisKind::BatteryBrownout;
-        assert_eq!(
-            outcome(&data, kind),
-            missing(&["battery_status", "vehicle_status"])
-        );
-        let mut status = Series::new("vehicle_status", 0, vec![0]);
-        status.add_column("arming_state", vec![2.0]);
-        data.series.push(status);
-        assert_eq!(outcome(&data, kind), missing(&["battery_status"]));
-        assert_eq!(outcome(&data, DiagnosisKind::HardFault), Outcome::NotFound);
-        let mut battery = Series::new("battery_status", 0, vec![0, 900_000_000]);
-        battery.add_column("warning", vec![0.0, 0.0]);
-        data.series.push(battery.clone());
-        assert_eq!(outcome(&data, kind), missing(&["battery_status.voltage_v"]));
-        assert_eq!(outcome(&data, DiagnosisKind::BatteryLow), Outcome::NotFound);
-        battery.add_column("voltage_v", vec![16.0, 16.0]);
-        data.series.push(battery);
-        assert_eq!(outcome(&data, kind), Outcome::NotFound);
-        assert_eq!(analyze(&data).seconds_of_kind(kind), Some(0.0));
-        assert_eq!(analyze(&data).seconds_of_kind(DiagnosisKind::GpsLoss), None);
-    }
-
-    #[test]
-    fn empty_log_has_no_examined_kind() {
-        let analysis = analyze(&FlightData::new((0, 0)));
-        assert!(!analysis.is_examined() && analysis.diagnoses.is_empty());
-        assert_eq!(analysis.examinations.len(), DiagnosisKind::ALL.len());
-    }
-
-    /// Each field that a kind needs is one that the analysis reads.
-    #[test]
-    fn needed_fields_are_read() {
-        for kind in DiagnosisKind::ALL {
-            for field in needs(*kind).iter().flat_map(|fields| *fields) {
-                let (topic, field) = field.split_once('.').unwrap();
-                let mut topics = crate::flight_topics().iter();
-                // Of a list, all elements are read.
-                let list = field.replace("[0]", "[*]");
-                let is_read = |own: &&str| *own == field || *own == list;
-                assert!(
-                    topics
-                        .any(|own| own.name == topic && own.fields.iter().any(is_read)),
-                    "{topic}.{field}"
-                );
-            }
-        }
-    }
-}
+mod tests;

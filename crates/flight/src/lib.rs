@@ -38,6 +38,7 @@ pub use self::{
     correlation::{Correlation, correlate_thrust_and_field},
     data::{Dropout, FlightData},
     diagnosis::{Diagnosis, DiagnosisKind, Evidence, Severity},
+    diagnostics::{FILTER_FAULTS, filter_fault_flags},
     examination::{Examination, Outcome, UnexaminedPart},
     intervals::Intervals,
     needed_topics::{

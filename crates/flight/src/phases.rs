@@ -5,7 +5,8 @@ use crate::{data::FlightData, intervals::Intervals};
 /// The value of `vehicle_status.arming_state` of an armed vehicle (uORB, `VehicleStatus.msg`).
 const ARMED: f64 = 2.0;
 
-/// `VEHICLE_TYPE_ROVER` (uORB, `VehicleStatus.msg`).
+/// `VEHICLE_TYPE_ROTARY_WING` and `VEHICLE_TYPE_ROVER` (uORB, `VehicleStatus.msg`).
+const ROTARY_WING: f64 = 1.0;
 const ROVER: f64 = 3.0;
 /// `MAV_TYPE_GROUND_ROVER`, `MAV_TYPE_SURFACE_BOAT` and `MAV_TYPE_SUBMARINE` (MAVLink).
 const SURFACE: [f64; 3] = [10.0, 11.0, 12.0];
@@ -75,6 +76,14 @@ impl Phases {
     pub(crate) fn is_underway(&self, time: i64) -> bool {
         self.underway.as_ref().is_some_and(|underway| underway.contains(time))
     }
+}
+
+/// Returns whether the vehicle always flew as a multirotor. Other vehicles may stop motors in the
+/// air, e.g. a VTOL in forward flight.
+pub(crate) fn is_rotary_wing(data: &FlightData) -> bool {
+    let Some(status) = data.first_instance("vehicle_status") else { return false };
+    let types = status.first_column(&["vehicle_type", "is_rotary_wing"]);
+    types.is_none_or(|types| types.iter().all(|own| f64::from(*own) == ROTARY_WING))
 }
 
 /// Returns whether the vehicle drives or swims, and so is never in the air.

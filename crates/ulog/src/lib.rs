@@ -77,8 +77,8 @@ pub use crate::{
     format::{FORMAT, Ulog},
     labels::msg_dir::read_msg_dir,
     labels::px4::{
-        px4_bit_names, px4_field_releases, px4_labels, px4_value_names,
-        px4_vibration_is_velocity,
+        px4_bit_names, px4_bits_of_flags, px4_field_releases, px4_labels,
+        px4_value_names, px4_vibration_is_velocity,
     },
     level::Level,
     log::UlogLog,

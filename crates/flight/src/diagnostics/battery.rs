@@ -31,6 +31,8 @@ const SAG_BELOW_CELL_V: f64 = 3.5;
 
 /// `WARNING_CRITICAL`; higher values are more severe (uORB, `BatteryStatus.msg`).
 const CRITICAL_WARNING: f64 = 2.0;
+/// `STATE_CHARGING`, which is no fault (same file).
+const CHARGING: f64 = 7.0;
 
 /// PX4 refuses to arm below this voltage of the avionics (Commander, `powerCheck.cpp`).
 const MIN_RAIL_V: f64 = 4.5;
@@ -39,6 +41,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     let batteries: Vec<&Series> = data.instances("battery_status").collect();
     for battery in &batteries {
+        diagnoses.extend(warnings(battery, "warning", phases));
         let Some(voltage) = battery.first_column(&["voltage_v", "voltage_filtered_v"])
         else {
             continue;
@@ -46,7 +49,11 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         let cells = cells(data, battery, voltage);
         diagnoses.extend(brownout(data, battery, voltage, cells, phases));
         diagnoses.extend(sag(battery, voltage, cells, phases));
-        diagnoses.extend(warnings(battery, phases));
+    }
+    if batteries.is_empty()
+        && let Some(flags) = data.first_instance("failsafe_flags")
+    {
+        diagnoses.extend(warnings(flags, "battery_warning", phases));
     }
     // With several batteries, an unused input is not a fault.
     let unmeasured: Vec<_> =
@@ -245,19 +252,21 @@ fn sag(
     )
 }
 
-/// Finds warnings of PX4 about the charge.
-fn warnings(battery: &Series, phases: &Phases) -> Vec<Diagnosis> {
+/// Finds warnings of PX4 about the charge in `field`.
+fn warnings(series: &Series, field: &str, phases: &Phases) -> Vec<Diagnosis> {
     let is_critical = |row: usize| {
-        let time = battery.times.get(row)?;
-        Some(
-            phases.is_armed(*time)
-                && battery.value("warning", row)? >= CRITICAL_WARNING,
-        )
+        let time = series.times.get(row)?;
+        let level = series.value(field, row)?;
+        let is_critical = level >= CRITICAL_WARNING && level != CHARGING;
+        Some(phases.is_armed(*time) && is_critical)
     };
-    let critical_runs = join_runs(runs(battery, is_critical), JOIN_NANOS).into_iter();
+    let critical_runs = join_runs(runs(series, is_critical), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
-        let level =
-            largest_value(run.rows().filter_map(|row| battery.value("warning", row)));
+        let level = largest_value(
+            run.rows()
+                .filter_map(|row| series.value(field, row))
+                .filter(|level| *level != CHARGING),
+        );
         let name = match level as u8 {
             2 => "a critical charge",
             3 => "an emergency of the charge",
@@ -268,15 +277,10 @@ fn warnings(battery: &Series, phases: &Phases) -> Vec<Diagnosis> {
             DiagnosisKind::BatteryLow,
             Severity::Critical,
             (run.start, run.end),
-            topic_name(battery),
+            topic_name(series),
             format!("PX4 reports {name}"),
         )
-        .with_evidence(
-            battery.label("warning"),
-            level,
-            "",
-            Some(CRITICAL_WARNING),
-        )
+        .with_evidence(series.label(field), level, "", Some(CRITICAL_WARNING))
     };
     critical_runs.map(diagnosis).collect()
 }
@@ -387,6 +391,32 @@ mod tests {
         assert!((found[0].evidence[0].value - 0.6).abs() < 1e-6, "{found:?}");
         let slow = (0..20).map(|row| 16.0 - 0.12 * row as f32).collect();
         assert_eq!(diagnose_armed_flight(vec![battery(0, 4.0, 1.0, slow)]), []);
+    }
+
+    #[test]
+    fn battery_that_is_charged_has_no_fault() {
+        let with = |warnings: [f32; 3]| {
+            let mut own = battery(0, 4.0, 1.0, vec![16.0; 3]);
+            own.add_column("warning", warnings.to_vec());
+            let found = diagnose_armed_flight(vec![own]);
+            found.into_iter().map(|found| found.summary).collect::<Vec<_>>()
+        };
+        assert_eq!(with([0.0, 7.0, 7.0]), [""; 0]);
+        assert_eq!(with([0.0, 6.0, 6.0]), ["PX4 reports a fault of the battery"]);
+        assert_eq!(with([2.0, 7.0, 2.0]), ["PX4 reports a critical charge"]);
+    }
+
+    #[test]
+    fn warnings_need_no_voltage_and_no_battery_status() {
+        for (topic, field) in
+            [("battery_status", "warning"), ("failsafe_flags", "battery_warning")]
+        {
+            let mut own = Series::new(topic, 0, vec![0, SECOND, 2 * SECOND]);
+            own.add_column(field, vec![0.0, 3.0, 3.0]);
+            let found = diagnose_armed_flight(vec![own]);
+            assert_eq!(kinds(&found), [DiagnosisKind::BatteryLow], "{topic}");
+            assert_eq!(found[0].summary, "PX4 reports an emergency of the charge");
+        }
     }
 
     #[test]

@@ -26,26 +26,30 @@ const RATIOS: [(&str, &str); 3] = [
 /// The minimum time for which a fault flag of the filter is set while the vehicle is armed.
 const MIN_FAULT_S: f64 = 1.0;
 
-/// The faults that the bits of `filter_fault_flags` report (uORB, `EstimatorStatus.msg`).
-const FAULTS: [&str; 18] = [
-    "fusion of the magnetometer, x",
-    "fusion of the magnetometer, y",
-    "fusion of the magnetometer, z",
-    "fusion of the magnetic heading",
-    "fusion of the magnetic declination",
-    "fusion of the airspeed",
-    "fusion of the sideslip",
-    "fusion of the optical flow, x",
-    "fusion of the optical flow, y",
-    "fusion of the velocity north",
-    "fusion of the velocity east",
-    "fusion of the velocity down",
-    "fusion of the position north",
-    "fusion of the position east",
-    "fusion of the position down",
-    "bad bias of the accelerometer",
-    "bad vertical acceleration",
-    "clipped acceleration",
+/// The field with a bit for each fault of the filter, as `topic.field`.
+pub const FILTER_FAULTS: &str = "estimator_status.filter_fault_flags";
+
+/// The faults of the filter in the order of the bits, by their fields of `estimator_status_flags` (uORB,
+/// `EstimatorStatusFlags.msg`). Releases since 1.15 have only some of them, so that their bits differ.
+const FAULTS: [(&str, &str); 18] = [
+    ("fs_bad_mag_x", "fusion of the magnetometer, x"),
+    ("fs_bad_mag_y", "fusion of the magnetometer, y"),
+    ("fs_bad_mag_z", "fusion of the magnetometer, z"),
+    ("fs_bad_hdg", "fusion of the magnetic heading"),
+    ("fs_bad_mag_decl", "fusion of the magnetic declination"),
+    ("fs_bad_airspeed", "fusion of the airspeed"),
+    ("fs_bad_sideslip", "fusion of the sideslip"),
+    ("fs_bad_optflow_x", "fusion of the optical flow, x"),
+    ("fs_bad_optflow_y", "fusion of the optical flow, y"),
+    ("fs_bad_vel_n", "fusion of the velocity north"),
+    ("fs_bad_vel_e", "fusion of the velocity east"),
+    ("fs_bad_vel_d", "fusion of the velocity down"),
+    ("fs_bad_pos_n", "fusion of the position north"),
+    ("fs_bad_pos_e", "fusion of the position east"),
+    ("fs_bad_pos_d", "fusion of the position down"),
+    ("fs_bad_acc_bias", "bad bias of the accelerometer"),
+    ("fs_bad_acc_vertical", "bad vertical acceleration"),
+    ("fs_bad_acc_clipping", "clipped acceleration"),
 ];
 
 /// The minimum step of a reset, in m or m/s.
@@ -59,11 +63,17 @@ const SWITCH_WINDOW_NANOS: i64 = 10_000_000_000;
 const SWITCH_JOIN_NANOS: i64 = 30_000_000_000;
 const DEGRADED_RATIO: f64 = 1.0;
 
+/// Returns the fields of `estimator_status_flags` that report faults of the filter, in the order of the
+/// bits of [`FILTER_FAULTS`]. A release has bits only for the fields that it has.
+pub fn filter_fault_flags() -> impl Iterator<Item = &'static str> {
+    FAULTS.iter().map(|(field, _)| *field)
+}
+
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     for status in data.instances("estimator_status") {
         diagnoses.extend(rejections(status));
-        diagnoses.extend(faults(status, phases));
+        diagnoses.extend(faults(data, status, phases));
     }
     let position = data.first_instance("vehicle_local_position");
     diagnoses
@@ -117,7 +127,7 @@ fn rejections(status: &Series) -> Vec<Diagnosis> {
     diagnoses
 }
 
-fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
+fn faults(data: &FlightData, status: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let field = "filter_fault_flags";
     let has_fault = |row: usize| {
         let time = status.times.get(row)?;
@@ -134,7 +144,10 @@ fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
             Severity::Critical,
             (run.start, run.end),
             topic_name(status),
-            format!("the estimator reports faults: {}", fault_names(flags).join(", ")),
+            format!(
+                "the estimator reports faults: {}",
+                fault_names(data, flags).join(", ")
+            ),
         )
         .with_evidence(status.label(field), f64::from(flags), "", Some(0.0))
         .with_evidence(
@@ -148,10 +161,13 @@ fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
 }
 
 /// Returns the names of the faults in `flags`. A bit without a name has its number.
-fn fault_names(flags: u32) -> Vec<String> {
-    let name = |bit: u32| match FAULTS.get(bit as usize) {
-        Some(name) => (*name).to_owned(),
-        None => format!("bit {bit}"),
+fn fault_names(data: &FlightData, flags: u32) -> Vec<String> {
+    let fields = data.bit_names.get(FILTER_FAULTS);
+    let name = |bit: u32| {
+        let field = fields.and_then(|fields| fields.get(&bit));
+        let fault =
+            FAULTS.iter().find(|(own, _)| Some(*own) == field.map(String::as_str));
+        fault.map_or_else(|| format!("bit {bit}"), |(_, name)| (*name).to_owned())
     };
     (0..u32::BITS).filter(|bit| (flags >> bit) & 1 == 1).map(name).collect()
 }
@@ -370,6 +386,33 @@ mod tests {
         let mut series = Series::new("estimator_status", 0, times);
         series.add_column("vel_test_ratio", vec![2.0; 6]);
         assert_eq!(diagnoses([series]), []);
+    }
+
+    #[test]
+    fn faults_have_the_names_of_the_bits_of_the_release() {
+        let mut status = Series::new("estimator_status", 0, times(30));
+        status.add_column("filter_fault_flags", vec![513.0; 30]);
+        let mut armed = Series::new("vehicle_status", 0, vec![0]);
+        armed.add_column("arming_state", vec![2.0]);
+        let mut data = FlightData::new((0, 100 * STEP)).with_series([status, armed]);
+        let mut summary = |names: &[(u32, &str)]| {
+            let names = names.iter().map(|(bit, name)| (*bit, (*name).to_owned()));
+            data.bit_names.insert(FILTER_FAULTS.to_owned(), names.collect());
+            let found = diagnose(&data, &Phases::new(&data)).remove(0).summary;
+            found.replace(
+                "the estimator reports faults: fusion of the magnetometer, x, ",
+                "",
+            )
+        };
+        // EKF2 of 1.14, 1.15 and 1.16.
+        let first = (0, "fs_bad_mag_x");
+        let velocity = summary(&[first, (9, "fs_bad_vel_n")]);
+        assert_eq!(velocity, "fusion of the velocity north");
+        let bias = summary(&[first, (9, "fs_bad_acc_bias")]);
+        assert_eq!(bias, "bad bias of the accelerometer");
+        let vertical = summary(&[first, (9, "fs_bad_acc_vertical")]);
+        assert_eq!(vertical, "bad vertical acceleration");
+        assert_eq!(summary(&[first]), "bit 9");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::topic_name,
+    diagnostics::{motor_commands::InjectedFailures, topic_name},
     intervals::{Run, runs},
     phases::Phases,
     series::Series,
@@ -50,9 +50,9 @@ const fn flag(
     Flag { field, kind, severity, text, detector }
 }
 
-/// The flags that report faults (uORB, `FailsafeFlags.msg`). The other ones report what flight modes need,
-/// or links, which have rules of their own.
-const FLAGS: [Flag; 12] = {
+/// The flags that report faults (uORB, `FailsafeFlags.msg`). The other ones report what flight modes need
+/// (`*_invalid`, `mode_req_*`), or links, which have rules of their own.
+const FLAGS: [Flag; 20] = {
     use DiagnosisKind as Kind;
     use Severity::{Critical, Warning};
     let height = "an uncommanded loss of height";
@@ -118,6 +118,56 @@ const FLAGS: [Flag; 12] = {
             Kind::SafetyEquipment,
             Warning,
             "that the traffic avoidance is missing or does not work",
+            "",
+        ),
+        flag(
+            "vtol_fixed_wing_system_failure",
+            Kind::Failsafe,
+            Warning,
+            "a failure of the system for fixed-wing flight",
+            "",
+        ),
+        flag(
+            "wind_limit_exceeded",
+            Kind::Failsafe,
+            Warning,
+            "that the wind exceeds its limit",
+            "",
+        ),
+        flag(
+            "navigator_failure",
+            Kind::Failsafe,
+            Warning,
+            "that the navigator failed",
+            "",
+        ),
+        flag("mission_failure", Kind::Failsafe, Warning, "that the mission failed", ""),
+        flag(
+            "flight_time_limit_exceeded",
+            Kind::Failsafe,
+            Warning,
+            "that the flight time exceeds its limit",
+            "",
+        ),
+        flag(
+            "battery_low_remaining_time",
+            Kind::BatteryLow,
+            Warning,
+            "that the charge lasts only for the return",
+            "",
+        ),
+        flag(
+            "position_accuracy_low",
+            Kind::PositionLoss,
+            Warning,
+            "that the accuracy of the position is low",
+            "",
+        ),
+        flag(
+            "local_position_accuracy_low",
+            Kind::PositionLoss,
+            Warning,
+            "that the accuracy of the position is low",
             "",
         ),
     ]
@@ -188,10 +238,12 @@ fn failsafes(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Finds flags of `failsafe_flags` that are set while the vehicle is armed.
+/// Finds flags of `failsafe_flags` that are set while the vehicle is armed. A failure of a motor that was
+/// injected is not one.
 fn flags(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let Some(flags) = data.first_instance("failsafe_flags") else { return Vec::new() };
     let detector = data.first_instance("failure_detector_status");
+    let injected = InjectedFailures::new(data);
     let mut diagnoses = Vec::new();
     for Flag { field, kind, severity, text, detector: other } in FLAGS {
         if detector.is_some_and(|detector| detector.column(other).is_some()) {
@@ -199,7 +251,10 @@ fn flags(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         }
         let is_set = |row: usize| {
             let time = flags.times.get(row)?;
-            Some(phases.is_armed(*time) && flags.value(field, row)? == 1.0)
+            let is_set = phases.is_armed(*time) && flags.value(field, row)? == 1.0;
+            let is_injected =
+                || field == "fd_motor_failure" && injected.mask(*time) != 0;
+            Some(is_set && !is_injected())
         };
         let set_runs = runs(flags, is_set).into_iter();
         diagnoses.extend(set_runs.filter(|run| run.seconds() >= MIN_FAILSAFE_S).map(
@@ -220,6 +275,13 @@ fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let detector = data.first_instance("failure_detector_status");
     let status = data.first_instance("vehicle_status");
     let Some(series) = detector.or(status) else { return Vec::new() };
+    let injected = InjectedFailures::new(data);
+    // Of the motors that failed, the log may name those that are stopped by an injected failure.
+    let is_injected = |row: usize, time: i64| {
+        let failed = series.value("motor_failure_mask", row).unwrap_or_default();
+        let injected = injected.mask(time);
+        injected != 0 && failed as u32 & !injected == 0
+    };
     let mut diagnoses = Vec::new();
     let bits = data.bit_names.get("vehicle_status.failure_detector_status");
     for (field, bit_name, name) in FAILURES {
@@ -232,8 +294,11 @@ fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             let flags = series.value("failure_detector_status", row)?;
             Some((flags as u32 >> bit?) & 1 == 1)
         };
-        let is_failed =
-            |row: usize| Some(phases.is_armed(*series.times.get(row)?) && is_set(row)?);
+        let is_failed = |row: usize| {
+            let time = *series.times.get(row)?;
+            let is_failed = phases.is_armed(time) && is_set(row)?;
+            Some(is_failed && !(field == "fd_motor" && is_injected(row, time)))
+        };
         let failed_runs = runs(series, is_failed).into_iter();
         let Some(run) = failed_runs.max_by(|a, b| a.seconds().total_cmp(&b.seconds()))
         else {
@@ -304,6 +369,14 @@ mod tests {
             ("remote_id_unhealthy", DiagnosisKind::SafetyEquipment),
             ("traffic_avoidance_unhealthy", DiagnosisKind::SafetyEquipment),
             ("fd_motor_failure", DiagnosisKind::MotorFailure),
+            ("vtol_fixed_wing_system_failure", DiagnosisKind::Failsafe),
+            ("wind_limit_exceeded", DiagnosisKind::Failsafe),
+            ("navigator_failure", DiagnosisKind::Failsafe),
+            ("mission_failure", DiagnosisKind::Failsafe),
+            ("flight_time_limit_exceeded", DiagnosisKind::Failsafe),
+            ("battery_low_remaining_time", DiagnosisKind::BatteryLow),
+            ("position_accuracy_low", DiagnosisKind::PositionLoss),
+            ("local_position_accuracy_low", DiagnosisKind::PositionLoss),
         ] {
             assert_eq!(with(field), [(kind, times.0, times.1)], "{field}");
         }
@@ -332,6 +405,29 @@ mod tests {
             assert_eq!((found.len(), found[0].kind), (1, DiagnosisKind::MotorFailure));
             assert_eq!(found[0].start_ns, 2 * SECOND);
         }
+    }
+
+    #[test]
+    fn injected_failures_of_motors_are_not_reported() {
+        let found = |topic: &str, field: &str, failed: Option<f32>, stopped: f32| {
+            let mut series = Series::new(topic, 0, status().times);
+            series.add_column(field, vec![0.0, 0.0, 1.0, 1.0, 0.0]);
+            if let Some(failed) = failed {
+                let masks = vec![0.0, 0.0, failed, failed, 0.0];
+                series.add_column("motor_failure_mask", masks);
+            }
+            let mut masks = Series::new("control_allocator_status", 0, status().times);
+            masks.add_column("motor_stop_mask", vec![0.0, 0.0, 0.0, stopped, 0.0]);
+            diagnoses(vec![status(), series, masks]).len()
+        };
+        let detector = "failure_detector_status";
+        assert_eq!(found(detector, "fd_motor", None, 0.0), 1);
+        assert_eq!(found(detector, "fd_motor", None, 2.0), 0);
+        assert_eq!(found(detector, "fd_motor", Some(2.0), 2.0), 0);
+        // Another motor failed as well.
+        assert_eq!(found(detector, "fd_motor", Some(3.0), 2.0), 1);
+        assert_eq!(found("failsafe_flags", "fd_motor_failure", None, 0.0), 1);
+        assert_eq!(found("failsafe_flags", "fd_motor_failure", None, 2.0), 0);
     }
 
     #[test]

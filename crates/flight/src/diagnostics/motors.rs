@@ -5,13 +5,13 @@ use crate::{
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{
         largest_value,
-        motor_commands::{MotorCommands, motor_of_esc},
+        motor_commands::{InjectedFailures, MotorCommands, motor_of_esc},
         topic_name,
     },
     intervals::{Run, runs},
     needed_topics::MAX_ELEMENTS,
-    phases::Phases,
-    series::Series,
+    phases::{Phases, is_rotary_wing},
+    series::{Series, seconds},
 };
 
 /// A motor is locked at its maximum if at least `LOCKED_MESSAGES` successive outputs are at least
@@ -21,11 +21,11 @@ const LOCKED_PWM_US: f64 = 1900.0;
 const LOCKED_MESSAGES: usize = 50;
 const MAX_PWM_US: f64 = 2200.0;
 
-/// `VEHICLE_TYPE_ROTARY_WING` (uORB, `VehicleStatus.msg`).
-const ROTARY_WING: f64 = 1.0;
-
 /// The minimum time for which a motor stands still in the air while another one turns.
 const MIN_STOP_S: f64 = 0.5;
+/// The minimum time for which an output is zero or a motor stands still if the log does not have the
+/// commands: a controller may command the least output for a moment.
+const MIN_UNCOMMANDED_STOP_S: f64 = 1.0;
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
@@ -37,20 +37,12 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         }
     }
     for escs in data.instances("esc_status") {
-        diagnoses.extend(esc_reports(data, escs, phases));
+        diagnoses.extend(esc_reports(data, escs, phases, &commands.injected));
         if is_rotary_wing(data) {
             diagnoses.extend(stopped_motors(escs, phases, &commands));
         }
     }
     diagnoses
-}
-
-/// Returns whether the vehicle always flew as a multirotor. Other vehicles may stop motors in the
-/// air, e.g. a VTOL in forward flight.
-fn is_rotary_wing(data: &FlightData) -> bool {
-    let Some(status) = data.first_instance("vehicle_status") else { return false };
-    let types = status.first_column(&["vehicle_type", "is_rotary_wing"]);
-    types.is_none_or(|types| types.iter().all(|own| f64::from(*own) == ROTARY_WING))
 }
 
 /// Returns the number of outputs that are in use in `row`.
@@ -59,7 +51,7 @@ fn used_output_count(outputs: &Series, row: usize) -> usize {
     (count as usize).min(MAX_ELEMENTS)
 }
 
-/// Finds outputs that drop to zero after they were active, although fewer motors are to stand still.
+/// Finds outputs that drop to zero after they were active, although their motors are to turn.
 fn drops_to_zero(
     outputs: &Series,
     phases: &Phases,
@@ -90,26 +82,33 @@ fn drops_to_zero(
             values.map(|value| value.map_or(f64::NAN, f64::from)).collect();
         // If all motors stop on the ground, the vehicle is about to be disarmed.
         let all_stopped = values.iter().all(|value| *value == 0.0 || value.is_nan());
-        let zeros = values.iter().zip(&was_active).filter(|(v, a)| **v == 0.0 && **a);
-        let zeros = zeros.count();
-        if zeros > 0 && zeros <= commands.stopped_count(*time) {
-            continue;
-        }
         let states = values.iter().zip(&mut was_active).zip(&mut is_reported);
-        for (motor, ((value, active), reported)) in states.enumerate() {
+        for (output, ((value, active), reported)) in states.enumerate() {
             let dropped = *value == 0.0 && *active && !*reported;
-            if dropped && (!all_stopped || phases.is_underway(*time)) {
+            *active |= *value != 0.0 && !value.is_nan();
+            if !dropped || (all_stopped && !phases.is_underway(*time)) {
+                continue;
+            }
+            let motors = commands.motors_of_output(output);
+            let is_stopped = |motor: &usize| commands.is_stopped(*motor, *time);
+            // An output that drives no motor may be that of a servo.
+            if motors.is_empty() || motors.iter().any(is_stopped) {
+                continue;
+            }
+            let column = columns.get(output).copied().unwrap_or_default();
+            let end = zero_until(outputs, column, row, phases);
+            let is_long = commands.are_known()
+                || seconds(end.saturating_sub(*time)) >= MIN_UNCOMMANDED_STOP_S;
+            if is_long {
                 *reported = true;
-                let name = format!("output[{motor}]");
-                let column = columns.get(motor).copied().unwrap_or_default();
-                let end = zero_until(outputs, column, row, phases);
+                let name = format!("output[{output}]");
                 diagnoses.push(
                     Diagnosis::new(
                         DiagnosisKind::MotorFailure,
                         Severity::Critical,
                         (*time, end),
                         topic_name(outputs),
-                        format!("output {} dropped to zero while armed", motor + 1),
+                        format!("output {} dropped to zero while armed", output + 1),
                     )
                     .with_evidence(
                         outputs.label(&name),
@@ -119,7 +118,6 @@ fn drops_to_zero(
                     ),
                 );
             }
-            *active |= *value != 0.0 && !value.is_nan();
         }
     }
     diagnoses
@@ -185,13 +183,22 @@ fn locked_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     diagnoses
 }
 
-/// Finds ESCs that report failures or go offline.
-fn esc_reports(data: &FlightData, escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+/// Finds ESCs that report failures or go offline, unless an injected failure stops their motors.
+fn esc_reports(
+    data: &FlightData,
+    escs: &Series,
+    phases: &Phases,
+    injected: &InjectedFailures<'_>,
+) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
-    let armed = |row: usize| escs.times.get(row).map(|time| phases.is_armed(*time));
     for esc in 0..MAX_ELEMENTS {
+        let armed = |row: usize| {
+            let time = *escs.times.get(row)?;
+            let motor = motor_of_esc(escs, esc, row);
+            Some(phases.is_armed(time) && !injected.contains(motor, time))
+        };
         let name = format!("esc[{esc}].failures");
-        let has_failure = |row| Some(armed(row)? && escs.value(&name, row)? > 0.0);
+        let has_failure = |row| Some(escs.value(&name, row)? > 0.0 && armed(row)?);
         if let Some(run) = longest_run(runs(escs, has_failure)) {
             let rows = run.rows().filter_map(|row| escs.value(&name, row));
             let flags = rows.fold(0_u32, |all, flags| all | flags as u32);
@@ -224,8 +231,8 @@ fn esc_reports(data: &FlightData, escs: &Series, phases: &Phases) -> Vec<Diagnos
         let is_offline = |row| {
             Some(
                 first_online_row.is_some_and(|f| row > f)
-                    && armed(row)?
-                    && !is_online(row)?,
+                    && !is_online(row)?
+                    && armed(row)?,
             )
         };
         if let Some(run) = longest_run(runs(escs, is_offline)) {
@@ -262,6 +269,8 @@ fn stopped_motors(
     let turning = (0..MAX_ELEMENTS)
         .filter(|esc| (0..escs.times.len()).any(|row| speed(*esc, row) > Some(0.0)));
     let turning: Vec<usize> = turning.collect();
+    let min_stop_s =
+        if commands.are_known() { MIN_STOP_S } else { MIN_UNCOMMANDED_STOP_S };
     let mut diagnoses = Vec::new();
     for (esc, name) in names.iter().enumerate() {
         let first_turning =
@@ -282,7 +291,7 @@ fn stopped_motors(
         };
         let stopped_runs = runs(escs, is_stopped).into_iter();
         let stopped_runs =
-            stopped_runs.filter(|run| run.seconds() >= MIN_STOP_S).collect();
+            stopped_runs.filter(|run| run.seconds() >= min_stop_s).collect();
         let Some(run) = longest_run(stopped_runs) else { continue };
         let seconds = run.seconds();
         diagnoses.push(
@@ -294,7 +303,7 @@ fn stopped_motors(
                 format!("motor {} stood still for {seconds:.1} s in the air", esc + 1),
             )
             .with_evidence(escs.label(name), 0.0, "1/min", Some(0.0))
-            .with_evidence("duration", seconds, "s", Some(MIN_STOP_S)),
+            .with_evidence("duration", seconds, "s", Some(min_stop_s)),
         );
     }
     diagnoses
@@ -306,161 +315,4 @@ fn longest_run(runs: Vec<Run>) -> Option<Run> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STEP: i64 = 100_000_000;
-
-    /// Diagnoses a log of ten seconds: the vehicle is armed from 1 s to 9 s, and in the air from 2 s
-    /// to 8 s.
-    fn flight(series: Series) -> Vec<Diagnosis> {
-        let times = vec![0, 10 * STEP, 90 * STEP];
-        let mut status = Series::new("vehicle_status", 0, times);
-        status.add_column("arming_state", vec![1.0, 2.0, 1.0]);
-        status.add_column("vehicle_type", vec![1.0; 3]);
-        let mut land =
-            Series::new("vehicle_land_detected", 0, vec![0, 20 * STEP, 80 * STEP]);
-        land.add_column("landed", vec![1.0, 0.0, 1.0]);
-        let data = FlightData::new((0, 100 * STEP)).with_series([status, land, series]);
-        let phases = Phases::new(&data);
-        diagnose(&data, &phases)
-    }
-
-    fn outputs(of: impl Fn(usize, usize) -> f32) -> Series {
-        let mut series =
-            Series::new("actuator_outputs", 0, (0..100).map(|n| n * STEP).collect());
-        series.add_column("noutputs", vec![4.0; 100]);
-        for motor in 0..6 {
-            let values = (0..100).map(|row| of(motor, row)).collect();
-            series.add_column(format!("output[{motor}]"), values);
-        }
-        series
-    }
-
-    #[test]
-    fn output_that_drops_to_zero_in_flight_is_a_failure() {
-        let found = flight(outputs(
-            |motor, row| {
-                if motor == 1 && row >= 50 { 0.0 } else { 1500.0 }
-            },
-        ));
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].kind, DiagnosisKind::MotorFailure);
-        assert_eq!(found[0].start_ns, 50 * STEP);
-        assert!(found[0].summary.contains("output 2"), "{found:?}");
-    }
-
-    #[test]
-    fn output_that_is_commanded_to_be_the_least_is_no_failure() {
-        let stops = |command: f32, mask: f32| {
-            let times = vec![0, 10 * STEP, 90 * STEP];
-            let mut status = Series::new("vehicle_status", 0, times);
-            status.add_column("arming_state", vec![1.0, 2.0, 1.0]);
-            let times: Vec<i64> = (0..100).map(|n| n * STEP).collect();
-            let mut motors = Series::new("actuator_motors", 0, times.clone());
-            let mut stops = Series::new("control_allocator_status", 0, times);
-            for motor in 0..4 {
-                let value = |row| if motor == 1 && row >= 50 { command } else { 0.5 };
-                motors.add_column(
-                    format!("control[{motor}]"),
-                    (0..100).map(value).collect(),
-                );
-            }
-            stops.add_column(
-                "motor_stop_mask",
-                (0..100).map(|row| if row >= 50 { mask } else { 0.0 }).collect(),
-            );
-            let outputs = outputs(
-                |motor, row| {
-                    if motor == 1 && row >= 50 { 0.0 } else { 1500.0 }
-                },
-            );
-            let data = FlightData::new((0, 100 * STEP))
-                .with_series([status, outputs, motors, stops]);
-            let phases = Phases::new(&data);
-            diagnose(&data, &phases).len()
-        };
-        assert_eq!(stops(0.0, 0.0), 0);
-        assert_eq!(stops(0.4, 0.0), 1);
-        // An injected failure of the second motor.
-        assert_eq!(stops(0.4, 2.0), 0);
-    }
-
-    #[test]
-    fn failures_of_escs_have_names_and_warnings_are_warnings() {
-        let reports = |flags: f32| {
-            let times = (0..100).map(|n| n * STEP).collect();
-            let mut escs = Series::new("esc_status", 0, times);
-            let failures = |row| if (30..60).contains(&row) { flags } else { 0.0 };
-            escs.add_column("esc[0].failures", (0..100).map(failures).collect());
-            let mut status = Series::new("vehicle_status", 0, vec![0]);
-            status.add_column("arming_state", vec![2.0]);
-            let mut data = FlightData::new((0, 100 * STEP)).with_series([status, escs]);
-            let names =
-                [(5, "FAILURE_MOTOR_STUCK"), (8, "FAILURE_WARN_ESC_TEMPERATURE")];
-            let names = names.map(|(bit, name)| (bit, name.to_owned()));
-            data.bit_names.insert("esc_report.failures".to_owned(), names.into());
-            let phases = Phases::new(&data);
-            let found = diagnose(&data, &phases);
-            (found[0].summary.clone(), found[0].severity)
-        };
-        let warning = "ESC 1 reports: warn esc temperature".to_owned();
-        assert_eq!(reports(256.0), (warning, Severity::Warning));
-        let failure = "ESC 1 reports: motor stuck, warn esc temperature".to_owned();
-        assert_eq!(reports(288.0), (failure, Severity::Critical));
-        assert_eq!(reports(1.0).0, "ESC 1 reports: bit 0");
-    }
-
-    #[test]
-    fn unused_outputs_and_outputs_that_stop_together_have_no_diagnosis() {
-        // Outputs 5 and 6 are beyond the number of outputs.
-        let unused =
-            outputs(|motor, row| if motor > 3 && row > 50 { 0.0 } else { 1500.0 });
-        assert_eq!(flight(unused), []);
-        // After the landing, all stop before the vehicle is disarmed.
-        let landed = outputs(|_, row| if row >= 85 { 0.0 } else { 1500.0 });
-        assert_eq!(flight(landed), []);
-        let disarmed = outputs(|_, row| if row < 90 { 1500.0 } else { 0.0 });
-        assert_eq!(flight(disarmed), []);
-    }
-
-    #[test]
-    fn output_that_stays_at_its_maximum_is_reported() {
-        let high = |last| {
-            outputs(move |motor, row| {
-                if motor == 2 && (25..last).contains(&row) { 1950.0 } else { 1500.0 }
-            })
-        };
-        let found = flight(high(75));
-        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
-        assert_eq!(found[0].seconds(), 5.0);
-        assert_eq!(flight(high(74)), []);
-        // Values of other protocols are no pulse widths.
-        assert_eq!(flight(outputs(|_, _| 4095.0)), []);
-    }
-
-    #[test]
-    fn motor_that_stops_in_the_air_is_an_esc_failure() {
-        let mut escs =
-            Series::new("esc_status", 0, (0..100).map(|n| n * STEP).collect());
-        escs.add_column("esc[0].esc_rpm", vec![5000.0; 100]);
-        let stop = (0..100).map(|row| if row > 60 { 0.0 } else { 5000.0 }).collect();
-        escs.add_column("esc[1].esc_rpm", stop);
-        escs.add_column("esc_online_flags", vec![3.0; 100]);
-        let found = flight(escs);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].kind, DiagnosisKind::EscFailure);
-        assert_eq!((found[0].start_ns, found[0].end_ns), (61 * STEP, 80 * STEP));
-    }
-
-    #[test]
-    fn esc_that_goes_offline_is_an_esc_failure() {
-        let mut escs =
-            Series::new("esc_status", 0, (0..100).map(|n| n * STEP).collect());
-        let flags = (0..100).map(|row| if row > 40 { 2.0 } else { 3.0 }).collect();
-        escs.add_column("esc_online_flags", flags);
-        let found = flight(escs);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].summary.contains("ESC 1 went offline"), "{found:?}");
-    }
-}
+mod tests;

@@ -13,8 +13,10 @@ use std::{
 };
 
 use logtool_core::{Damage, Log as FormatLog, Manifest, MetadataKey, TopicSet, Value};
-use logtool_flight::{FlightData, flight_topics};
-use logtool_ulog::{px4_bit_names, px4_value_names, px4_vibration_is_velocity};
+use logtool_flight::{FILTER_FAULTS, FlightData, filter_fault_flags, flight_topics};
+use logtool_ulog::{
+    px4_bit_names, px4_bits_of_flags, px4_value_names, px4_vibration_is_velocity,
+};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
@@ -292,6 +294,9 @@ fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
             (format!("{message}.{field}"), names)
         })
         .collect();
+    let flags: Vec<&str> = filter_fault_flags().collect();
+    let faults = px4_bits_of_flags(manifest, "estimator_status_flags", &flags);
+    data.bit_names.insert(FILTER_FAULTS.to_owned(), faults);
     data
 }
 

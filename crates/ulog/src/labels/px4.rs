@@ -12,7 +12,9 @@ use logtool_core::{FieldLabels, Labels, Manifest, MetadataKey, Topic, Value};
 
 use crate::labels::px4::releases::{Release, parse_ranges, possible_releases};
 
-pub use crate::labels::px4::releases::{px4_field_releases, px4_vibration_is_velocity};
+pub use crate::labels::px4::releases::{
+    px4_bits_of_flags, px4_field_releases, px4_vibration_is_velocity,
+};
 
 static NAMES: LazyLock<Vec<NamedFields<'static>>> =
     LazyLock::new(|| parse(include_str!("px4/names.txt")));

@@ -1,6 +1,10 @@
 //! The releases of PX4, and which of them may have written a log.
 
-use std::{collections::HashMap, ops::Range, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+    sync::LazyLock,
+};
 
 use logtool_core::{Manifest, MetadataKey, Topic, Value};
 
@@ -75,12 +79,7 @@ fn releases_with_topics(topics: &[Topic]) -> Vec<Release> {
     let mut possible: Vec<Release> = (FIRST..=LAST).collect();
     for topic in topics {
         let fields = message_fields(&topic.type_name);
-        let line = topic.definition.lines().next().unwrap_or_default();
-        let own: Vec<&str> = line
-            .split(';')
-            .filter_map(|field| field.rsplit(' ').next())
-            .map(|name| name.split('[').next().unwrap_or_default())
-            .collect();
+        let own = defined_fields(topic);
         if !fields.iter().any(|(name, _)| own.contains(name)) {
             continue;
         }
@@ -95,6 +94,53 @@ fn releases_with_topics(topics: &[Topic]) -> Vec<Release> {
         Some(_) => (0..FIRST).chain(possible).collect(),
         None => (0..=LAST).collect(),
     }
+}
+
+/// Returns the fields of the records of `topic`.
+fn defined_fields(topic: &Topic) -> Vec<&str> {
+    let line = topic.definition.lines().next().unwrap_or_default();
+    let fields = line.split(';').filter_map(|field| field.rsplit(' ').next());
+    fields.map(|name| name.split('[').next().unwrap_or_default()).collect()
+}
+
+/// Returns the names of the bits of a field that has a bit for each of `flags`, which are fields of
+/// `message` in the order of their bits. Bits move if a release lacks some of the flags: those in the log
+/// count, or, if it does not have the message, those of the releases that may have written it. A bit has a
+/// name if these releases agree.
+pub fn px4_bits_of_flags(
+    manifest: &Manifest,
+    message: &str,
+    flags: &[&str],
+) -> BTreeMap<u32, String> {
+    let with = |is_known: &dyn Fn(&str) -> bool| -> Vec<&str> {
+        flags.iter().copied().filter(|flag| is_known(flag)).collect()
+    };
+    let mut topics = manifest.topics.iter();
+    let variants: Vec<Vec<&str>> = match topics.find(|own| own.type_name == message) {
+        Some(topic) => {
+            let defined = defined_fields(topic);
+            vec![with(&|flag| defined.contains(&flag))]
+        }
+        None => {
+            let releases = possible_releases(manifest).into_iter();
+            // Releases before those of the table are like the first.
+            let releases: BTreeSet<Release> =
+                releases.map(|release| release.max(FIRST)).collect();
+            let variant = |release: Release| {
+                with(&|flag| {
+                    let mut ranges = px4_field_releases(message, flag).into_iter();
+                    ranges.any(|range| range.contains(&release))
+                })
+            };
+            releases.into_iter().map(variant).collect()
+        }
+    };
+    let Some((first, others)) = variants.split_first() else { return BTreeMap::new() };
+    let names = first.iter().enumerate();
+    let agreed = names.filter(|(bit, name)| {
+        others.iter().all(|variant| variant.get(*bit) == Some(*name))
+    });
+    agreed.map(|(bit, name)| (bit as u32, (*name).to_owned())).collect()
 }
 
 /// Returns whether `vehicle_imu_status.accel_vibration_metric` of a log is a velocity, as in PX4 before
@@ -191,6 +237,46 @@ mod tests {
         assert_eq!(px4_field_releases("vehicle_status", "kitchen*"), []);
         assert_eq!(px4_field_releases("vehicle_status", "kitchen"), []);
         assert_eq!(px4_field_releases("kitchen_status", "nav_state"), []);
+    }
+
+    #[test]
+    fn bits_of_flags_move_with_the_release() {
+        let flags = ["fs_bad_optflow_y", "fs_bad_vel_n", "fs_bad_acc_bias"];
+        let flags = [&flags[..], &["fs_bad_acc_vertical"]].concat();
+        let message = "estimator_status_flags";
+        let names = |manifest: &Manifest| {
+            let names = px4_bits_of_flags(manifest, message, &flags).into_iter();
+            names.map(|(bit, name)| format!("{bit} {name}")).collect::<Vec<_>>()
+        };
+        let of_release = |release: u64| {
+            let info = [("ver_sw_release".to_owned(), Value::UInt(release))];
+            let info = Value::Map(info.into());
+            Manifest {
+                metadata: [("info".to_owned(), info)].into(),
+                ..Manifest::default()
+            }
+        };
+        let all = ["0 fs_bad_optflow_y", "1 fs_bad_vel_n", "2 fs_bad_acc_bias"];
+        let all = [&all[..], &["3 fs_bad_acc_vertical"]].concat();
+        let of_1_15 =
+            ["0 fs_bad_optflow_y", "1 fs_bad_acc_bias", "2 fs_bad_acc_vertical"];
+        let of_1_16 = ["0 fs_bad_optflow_y", "1 fs_bad_acc_vertical"];
+        // EstimatorStatusFlags.msg of px4_msgs.
+        assert_eq!(names(&of_release(0x010c_00ff)), all);
+        assert_eq!(names(&of_release(0x010e_00ff)), all);
+        assert_eq!(names(&of_release(0x010f_00ff)), of_1_15);
+        assert_eq!(names(&of_release(0x0110_00ff)), of_1_16);
+        // A build between 1.14 and 1.16.
+        assert_eq!(names(&of_release(0x010f_0000)), of_1_16[..1]);
+        // The definition in the log precedes the release.
+        let topic = Topic {
+            type_name: message.to_owned(),
+            definition: "uint64_t timestamp;bool fs_bad_vel_n;bool fs_bad_acc_bias;"
+                .to_owned(),
+            ..Topic::new(message.to_owned(), raw_schema("us"))
+        };
+        let log = Manifest { topics: vec![topic], ..of_release(0x0110_00ff) };
+        assert_eq!(names(&log), ["0 fs_bad_vel_n", "1 fs_bad_acc_bias"]);
     }
 
     #[test]
