@@ -330,7 +330,8 @@ impl IndexPass {
             }
             Err(DataError::WrongLength { topic, time }) => {
                 self.report_undecodable(offset, bytes, len, Some(topic))?;
-                self.statistics.wrong_length(topic, time, record.len());
+                let epoch = self.registry.streams.clock.epoch;
+                self.statistics.wrong_length(topic, time, epoch, record.len());
                 self.data_start.get_or_insert(offset);
                 Some(len)
             }

@@ -165,14 +165,26 @@ impl Statistics {
         Ok(())
     }
 
-    /// Counts a record whose length does not match its topic.
-    pub(super) fn wrong_length(&mut self, topic: TopicId, time: Timestamp, len: usize) {
-        let time = TimeRange::from_timestamp(time);
+    /// Counts a record whose length does not match its topic. `epoch` is that of the clock.
+    pub(super) fn wrong_length(
+        &mut self,
+        topic: TopicId,
+        time: Option<Timestamp>,
+        epoch: u32,
+        len: usize,
+    ) {
+        let range = TimeRange::from_timestamp(time.unwrap_or_default());
         let stats = &mut self.stats[topic.index()];
         stats.records += 1;
         stats.bytes += len as u64;
-        stats.time = stats.time.cover(&time);
-        self.parts.record(topic.index(), &time);
+        stats.time = stats.time.cover(&range);
+        self.parts.record(topic.index(), &range);
+        if time.is_some() {
+            stats.trusted = stats.trusted.cover(&range);
+            self.time.accept(epoch, &range);
+        } else {
+            stats.implausible += 1;
+        }
     }
 
     #[cold]

@@ -215,6 +215,7 @@ impl MessageReader {
             }
             // The decoder of the topic reports that the record does not match its type.
             Err(DataError::WrongLength { topic, time }) => {
+                let time = time.unwrap_or_default();
                 let delivery =
                     self.deliveries.get(topic.index()).copied().unwrap_or_default();
                 if delivery.deliver_record && self.selection.time.contains(time) {

@@ -102,8 +102,9 @@ pub(crate) enum DataError {
     /// Its length does not match the records of this topic.
     WrongLength {
         topic: TopicId,
-        /// Its own time if that is plausible, or the time before it.
-        time: Timestamp,
+        /// Its own time if that is plausible, the time before it, or the start of logging; `None` if
+        /// all of them are unknown.
+        time: Option<Timestamp>,
     },
 }
 
@@ -315,11 +316,11 @@ impl Streams {
         };
         let stream = self.streams.get(index).ok_or(error)?;
         if !stream.is_valid_len(record.len()) {
-            let (topic, micros) =
-                (TopicId(index as u32), self.time_of_wrong_length(stream, record));
+            let topic = TopicId(index as u32);
+            let time = self.time_of_wrong_length(stream, record);
             return Err(DataError::WrongLength {
                 topic,
-                time: Timestamp::from_micros(micros),
+                time: time.map(Timestamp::from_micros),
             });
         }
         let (micros, trust) = match stream.counter(record) {
@@ -331,10 +332,10 @@ impl Streams {
 
     /// Returns the time in microseconds of a record of `stream` that has a wrong length. The clock
     /// does not change, because such a record may have another type.
-    fn time_of_wrong_length(&self, stream: &Stream, record: &[u8]) -> u64 {
+    fn time_of_wrong_length(&self, stream: &Stream, record: &[u8]) -> Option<u64> {
         let own_time = stream.micros(record).filter(|time| self.clock.is_near(*time));
         let before = own_time.or_else(|| self.clock.last_accepted());
-        before.or_else(|| self.clock.start()).unwrap_or(0)
+        before.or_else(|| self.clock.start())
     }
 
     /// Processes a counter of the stream `index`. Returns the time in microseconds.
