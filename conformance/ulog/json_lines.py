@@ -58,5 +58,5 @@ def same(told, value, of_type):
         code = "f" if of_type == pa.float32() else "d"
         return isinstance(told, float) and struct.pack(code, told) == struct.pack(code, value)
     if pa.types.is_binary(of_type):
-        return told == value.hex()
+        return told == (None if value is None else value.hex())
     return type(told) is type(value) and told == value

@@ -29,9 +29,25 @@ def theirs(messages):
     return [(m.timestamp, m.log_level_str().lower(), m.message) for m in messages]
 
 
+def undefined_events(log):
+    """The events of a log without definitions: their internal level is in the upper four bits."""
+    levels = "emergency alert critical error warning notice info debug".split()
+    rows = [
+        row
+        for topic in log.data_list
+        if topic.name == "event"
+        for row in zip(topic.data["timestamp"], topic.data["id"], topic.data["log_levels"])
+    ]
+    return [
+        (int(micros), levels[level >> 4], f"event {number}, no definition in the log")
+        for micros, number, level in rows
+        if level >> 4 < len(levels)
+    ]
+
+
 def as_people_read_them(ours, peer):
     """Strings and events, as `ulog_messages` puts them together; that leaves out tagged
-    strings, and calls events of logs that do not explain them unknown."""
+    strings."""
     log = peer.log
     expected = theirs(log.logged_messages)
     if log.msg_info_dict.get("sys_name") == "PX4" and "metadata_events" in log.msg_info_multiple_dict:
@@ -40,6 +56,7 @@ def as_people_read_them(ours, peer):
         expected += [(int(micros), level.lower(), text) for micros, level, text in events]
     else:
         expected = [(micros, level, text.rstrip("\t")) for micros, level, text in expected]
+        expected += undefined_events(log)
     mine = ours.messages()
     times = [message["timestamp"] for message in mine]
     differences = [] if times == sorted(times) else ["not in the order of time"]
