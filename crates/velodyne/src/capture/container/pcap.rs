@@ -266,7 +266,9 @@ impl Pcap {
         // Fractions above a second exist in real files. Above four seconds is damage.
         let nanos = (fraction < 4 * NANOS_PER_SECOND)
             .then_some(i64::from(seconds) * NANOS_PER_SECOND + fraction);
-        let is_plausible = captured <= self.max_frame();
+        // Zeros are a lost sector of a disk.
+        let is_zero = [seconds, captured, len] == [0; 3] && fraction == 0;
+        let is_plausible = captured <= self.max_frame() && !is_zero;
         is_plausible.then_some(FrameHeader { seconds, nanos, captured, len })
     }
 
@@ -280,6 +282,15 @@ impl Pcap {
     pub(super) fn may_start_item(self, bytes: &[u8]) -> bool {
         self.frame_header(bytes).is_some_and(|header| {
             header.has_plausible_lengths() && header.nanos.is_some()
+        })
+    }
+
+    /// Returns whether `next` may start the frame that follows on the one that `bytes` starts,
+    /// shortly after it or before it.
+    pub(super) fn is_near(self, bytes: &[u8], next: &[u8]) -> bool {
+        let headers = self.frame_header(bytes).zip(self.frame_header(next));
+        headers.is_some_and(|(header, next)| {
+            next.has_plausible_lengths() && header.is_near(&next)
         })
     }
 
@@ -447,7 +458,13 @@ mod tests {
         let (pcap, _) = Pcap::detect(&bytes).unwrap();
         assert_eq!(pcap.item_len(&bytes[24..]), Some(20));
         assert_eq!(pcap.item_len(&bytes[24..35]), None);
+        // A declared length above a mebibyte.
+        bytes[24 + 14] = 0x10;
+        assert_eq!(pcap.item_len(&bytes[24..]), Some(20));
+        assert!(!pcap.may_start_item(&bytes[24..]));
         bytes[24 + 11] = 0xff;
+        assert_eq!(pcap.item_len(&bytes[24..]), None);
+        bytes[24..40].fill(0);
         assert_eq!(pcap.item_len(&bytes[24..]), None);
     }
 
