@@ -297,6 +297,21 @@ fn damage_in_the_first_frames_selects_no_other_variant_of_pcap() {
 }
 
 #[test]
+fn wrong_checksums_are_recognized_after_damage_in_the_first_frame() {
+    let puck = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
+    let mut source = ethernet_frames(&Bytes::from(std::fs::read(puck).unwrap()));
+    // UDP checksums as after a change of addresses.
+    for (_, frame) in &mut source {
+        *frame = [&frame[..40], &[0x12, 0x34], &frame[42..]].concat().into();
+    }
+    let capture = pcap("pcap with wrong checksums", USUAL, &source);
+    let start = capture.frames[0].0.start + 8;
+    let mut bytes = capture.bytes.clone();
+    bytes[start..start + 512].fill(0);
+    assert_eq!(capture.fault(start..start + 512, bytes), None);
+}
+
+#[test]
 fn captures_with_unusual_times_are_complete() {
     const DAY: i64 = 86_400_000_000_000;
     let puck = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
