@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+#[path = "captures/damaged.rs"]
+mod damaged;
 #[path = "captures/duplicates.rs"]
 mod duplicates;
 #[path = "captures/sections.rs"]
@@ -15,8 +17,8 @@ use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, DamageKind, Error, ErrorKind, Format, Log, LogSlice, OpenOptions, Selection,
-    Timestamp, Value, WriteOptions, conformance,
+    Block, DamageKind, Error, ErrorKind, Findings, Format, Log, LogSlice, OpenOptions,
+    Selection, Timestamp, Value, WriteOptions, conformance,
 };
 use logtool_velodyne::{
     capture::{CaptureLog, FORMAT, PositionClockInfo},

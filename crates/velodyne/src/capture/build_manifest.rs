@@ -121,6 +121,9 @@ struct ManifestBuilder {
     /// The state of the reader at the start of each part.
     starts: Vec<PartStart>,
     last_search: Option<ItemSearch>,
+    /// The last offset at which an item is known to start. After an item whose length is not
+    /// confirmed, no item is known to start.
+    known_start: u64,
     /// Whether the last damaged range consists of lost frames, and no packet followed.
     extends_damage: bool,
 }
@@ -149,6 +152,7 @@ impl ManifestBuilder {
             parts: Vec::new(),
             starts: Vec::new(),
             last_search: None,
+            known_start: start,
             extends_damage: false,
         };
         builder.start_part(start);
@@ -191,6 +195,7 @@ impl ManifestBuilder {
             self.record_lost_fragments();
             self.record_item(offset, item, content)?;
         }
+        self.known_start = end;
         Ok(end)
     }
 
@@ -210,16 +215,18 @@ impl ManifestBuilder {
         let classification =
             container.classify(offset, &bytes, is_big_endian, file_len);
         let resync = Resync { container, is_big_endian, file_len };
+        let is_known_start = offset == self.known_start || container == Container::Bare;
         Ok(match classification {
             Classification::Item(len)
-                if resync.continues_at(offset + len, window)? =>
+                if resync.has_confirmed_end(offset, len, window)? =>
             {
+                self.known_start = offset + len;
                 self.read_item(offset, len, window)?
             }
             Classification::Item(len) => {
                 match self.find_item(resync, offset, window)? {
-                    // The declared length of the item is wrong.
-                    Some(next) if next < offset + len => {
+                    // No item starts here, or its declared length is wrong.
+                    Some(next) if next < offset + len || !is_known_start => {
                         self.record_damage(DamageKind::Garbled, offset, next)
                     }
                     _ => self.read_item(offset, len, window)?,
@@ -246,20 +253,22 @@ impl ManifestBuilder {
         if self.damage.len() >= MAX_DAMAGED_RANGES {
             return Ok(None);
         }
-        match self.last_search {
+        let next = match self.last_search {
             Some(last)
                 if last.resync == resync
                     && last.damaged <= damaged
                     && last.next.is_none_or(|next| next > damaged) =>
             {
-                Ok(last.next)
+                last.next
             }
             _ => {
                 let next = resync.next_item(damaged, window)?;
                 self.last_search = Some(ItemSearch { resync, damaged, next });
-                Ok(next)
+                next
             }
-        }
+        };
+        self.known_start = next.unwrap_or(self.known_start);
+        Ok(next)
     }
 
     /// Reads the item of `len` bytes at `offset`, and returns its end.

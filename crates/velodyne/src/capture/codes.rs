@@ -18,6 +18,7 @@ pub(crate) const CAPTURE_CODES: &[&FindingCode] = &[
     &FRAGMENTS,
     &HOURS,
     &OTHER_DATAGRAM,
+    &OTHER_FRAGMENTS,
     &OTHER_LIDAR,
     &OTHER_PROTOCOL,
     &PRODUCT,
@@ -75,8 +76,10 @@ pub(crate) static FLAGS: FindingCode = FindingCode::warning(
     "capture.flags",
     "datagrams have the length of data packets, but unknown block flags",
 );
-pub(crate) static FRAGMENTS: FindingCode =
-    FindingCode::error("capture.fragments", "fragmented datagrams are incomplete");
+pub(crate) static FRAGMENTS: FindingCode = FindingCode::error(
+    "capture.fragments",
+    "fragmented datagrams that may be from lidars are incomplete",
+);
 pub(crate) static HOURS: FindingCode = FindingCode::note(
     "capture.hours",
     "packets without a container: times are those in the packets, from the hour of the first",
@@ -84,6 +87,10 @@ pub(crate) static HOURS: FindingCode = FindingCode::note(
 pub(crate) static OTHER_DATAGRAM: FindingCode = FindingCode::note(
     "capture.other.datagram",
     "datagrams of a capture are not from lidars",
+);
+pub(crate) static OTHER_FRAGMENTS: FindingCode = FindingCode::note(
+    "capture.other.fragments",
+    "fragmented datagrams that are not from lidars are incomplete",
 );
 pub(crate) static OTHER_LIDAR: FindingCode = FindingCode::warning(
     "capture.other.lidar",

@@ -161,6 +161,14 @@ impl Container {
         }
     }
 
+    /// Returns whether the times of the items that `bytes` and `next` start are similar.
+    pub(crate) fn is_near(self, bytes: &[u8], next: &[u8]) -> bool {
+        match self {
+            Self::Pcap(pcap) => pcap.is_near(bytes, next),
+            Self::PcapNg | Self::Bare => true,
+        }
+    }
+
     /// Returns the number of bytes that are needed to classify an item.
     pub(crate) fn classified_bytes(self) -> usize {
         match self {
@@ -193,7 +201,8 @@ fn block_len(bytes: &[u8], is_big_endian: bool) -> Option<u64> {
     is_plausible.then_some(len.into())
 }
 
-fn word_at(bytes: &[u8], offset: usize, is_big_endian: bool) -> Option<u32> {
+/// Returns the 32-bit number at `offset` of `bytes`.
+pub(crate) fn word_at(bytes: &[u8], offset: usize, is_big_endian: bool) -> Option<u32> {
     let word = *bytes.get(offset..)?.first_chunk()?;
     Some(if is_big_endian {
         u32::from_be_bytes(word)

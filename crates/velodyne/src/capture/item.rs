@@ -16,6 +16,9 @@ const MAX_INTERFACES: usize = 1 << 12;
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 
+/// The code of the option that ends a list of options.
+const END_OF_OPTIONS: u16 = 0;
+
 /// The type of the obsolete Packet Block.
 const PACKET_BLOCK: u32 = 2;
 
@@ -142,7 +145,8 @@ impl Section {
                 let Some(interface) = self.interfaces.get(packet.if_id as usize) else {
                     return CaptureItem::Broken;
                 };
-                if captured > packet.data.len() {
+                let is_complete = captured <= packet.data.len();
+                if !is_complete || !self.ends_with_options(bytes, 28 + captured) {
                     return CaptureItem::Broken;
                 }
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
@@ -151,7 +155,7 @@ impl Section {
                     link: interface.link,
                     time: interface.time(ticks),
                     bytes: 28..28 + captured,
-                    len: packet.origlen as usize,
+                    len: (packet.origlen as usize).max(captured),
                 })
             }
             Ok(Block::SimplePacket(packet)) => {
@@ -164,6 +168,10 @@ impl Section {
                     limit => limit as usize,
                 };
                 let captured = len.min(limit).min(packet.data.len());
+                // Only padding follows on the packet.
+                if len.next_multiple_of(4) < packet.data.len() {
+                    return CaptureItem::Broken;
+                }
                 CaptureItem::Frame(Frame {
                     interface: 0,
                     link: interface.link,
@@ -195,14 +203,38 @@ impl Section {
         let ticks = u64::from(word_at(12)?) << 32 | u64::from(word_at(16)?);
         let (captured, len) = (word_at(20)? as usize, word_at(24)? as usize);
         // The length of the block is repeated at its end.
-        let is_complete = captured <= bytes.len().checked_sub(32)?;
+        let is_complete = captured <= bytes.len().checked_sub(32)?
+            && self.ends_with_options(bytes, 28 + captured);
         is_complete.then_some(CaptureItem::Frame(Frame {
             interface: index,
             link: interface.link,
             time: interface.time(ticks),
             bytes: 28..28 + captured,
-            len,
+            len: len.max(captured),
         }))
+    }
+
+    /// Returns whether the block that consists of `bytes` has only options, or no bytes, after
+    /// its packet, which ends at `end`. Otherwise, the length of the packet is wrong.
+    fn ends_with_options(&self, bytes: &[u8], end: usize) -> bool {
+        let options_end = bytes.len().saturating_sub(4);
+        let mut offset = end.next_multiple_of(4);
+        while offset < options_end {
+            let Some(&[a, b, c, d]) = bytes.get(offset..).and_then(<[u8]>::first_chunk)
+            else {
+                return false;
+            };
+            let (code, len) = if self.is_big_endian {
+                (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+            } else {
+                (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
+            };
+            offset += 4 + usize::from(len).next_multiple_of(4);
+            if code == END_OF_OPTIONS {
+                break;
+            }
+        }
+        offset == options_end || end.next_multiple_of(4) >= options_end
     }
 
     fn word_at(&self, bytes: &[u8], offset: usize) -> Option<u32> {
@@ -251,7 +283,8 @@ fn pcap_frame(pcap: Pcap, bytes: &[u8]) -> CaptureItem {
         link: pcap.link,
         time: header.nanos.map_or(NO_TIME, Timestamp::from_nanos),
         bytes: start..bytes.len(),
-        len: header.len as usize,
+        // The declared length may be damaged.
+        len: (header.len as usize).max(bytes.len().saturating_sub(start)),
     })
 }
 

@@ -5,7 +5,8 @@ mod frames;
 
 use std::{ops::Range, sync::Arc};
 
-use logtool_core::{Damage, DamageKind, Timestamp};
+use bytes::Bytes;
+use logtool_core::{Damage, DamageKind, Source, Timestamp, WindowReader};
 
 use crate::{
     capture::{
@@ -22,6 +23,7 @@ use crate::{
             sender::{Device, Sender},
         },
         reader::frames::FrameInFile,
+        resync::Resync,
     },
     packet::Firings,
 };
@@ -245,9 +247,11 @@ impl ItemReader {
     /// the capture, the checksums are wrong, and a wrong checksum does not mean damage.
     pub(crate) fn has_correct_checksums(
         mut self,
-        first_bytes: &[u8],
+        first_bytes: &Bytes,
         start: u64,
     ) -> bool {
+        let source: Arc<dyn Source> = Arc::new(first_bytes.clone());
+        let mut window = WindowReader::new(&source);
         let (mut correct, mut wrong) = (0_u64, 0_u64);
         let (mut offset, end) = (start, first_bytes.len() as u64);
         self.verifies_checksums = true;
@@ -258,7 +262,16 @@ impl ItemReader {
             let is_big_endian = self.container.is_big_endian(bytes, was_big_endian);
             let classification =
                 self.container.classify(offset, bytes, is_big_endian, end);
-            let Classification::Item(len) = classification else { break };
+            let Classification::Item(len) = classification else {
+                // The first items may be damaged.
+                let resync =
+                    Resync { container: self.container, is_big_endian, file_len: end };
+                match resync.next_item(offset, &mut window) {
+                    Ok(Some(next)) => offset = next,
+                    _ => break,
+                }
+                continue;
+            };
             match self.read(offset, bytes.get(..len as usize).unwrap_or_default()) {
                 ItemContent::Packet(_) => correct += 1,
                 ItemContent::Lost(RejectReason::Checksum) => wrong += 1,

@@ -106,7 +106,7 @@ impl ManifestBuilder {
     /// Returns the anomalies of the capture, except those of clocks and lidars.
     fn anomalies(&self) -> Vec<Anomaly> {
         let mut anomalies = Vec::new();
-        self.counts.add_anomalies(self.reader.reassembler.dropped, &mut anomalies);
+        self.counts.add_anomalies(&self.reader.reassembler, &mut anomalies);
         let without_time: u64 =
             self.topics.stats.iter().map(|stats| stats.without_time).sum();
         if without_time > 0 {

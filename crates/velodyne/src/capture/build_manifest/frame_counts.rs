@@ -7,7 +7,9 @@ use logtool_core::{FindingCode, MetadataKey, Value};
 use crate::{
     anomaly::Anomaly,
     capture::{
-        codes, network::layer::Layer, packets::manufacturer::Manufacturer,
+        codes,
+        network::layer::Layer,
+        packets::{defragment::Reassembler, manufacturer::Manufacturer},
         reader::RejectReason,
     },
 };
@@ -107,11 +109,11 @@ impl FrameCounts {
         counts.into_iter().for_each(|(key, count)| insert(key, count));
     }
 
-    /// Adds the anomalies of the frames to `anomalies`. `incomplete_datagrams` is the number
-    /// of fragmented datagrams that were dropped.
+    /// Adds the anomalies of the frames to `anomalies`, and those of the datagrams that
+    /// `reassembler` dropped.
     pub(super) fn add_anomalies(
         &self,
-        incomplete_datagrams: u64,
+        reassembler: &Reassembler,
         anomalies: &mut Vec<Anomaly>,
     ) {
         for (reason, (count, first)) in &self.rejected {
@@ -155,12 +157,23 @@ impl FrameCounts {
             );
             anomalies.push(Anomaly::new(&codes::UNKNOWN_LAYER, text));
         }
-        if incomplete_datagrams > 0 {
-            let text = match incomplete_datagrams {
+        let others = reassembler.dropped_others;
+        let incomplete = reassembler.dropped - others;
+        if incomplete > 0 {
+            let text = match incomplete {
                 1 => "1 fragmented datagram is incomplete".to_owned(),
                 count => format!("{count} fragmented datagrams are incomplete"),
             };
             anomalies.push(Anomaly::new(&codes::FRAGMENTS, text));
+        }
+        if others > 0 {
+            let text = match others {
+                1 => "1 incomplete fragmented datagram is not from a lidar".to_owned(),
+                count => format!(
+                    "{count} incomplete fragmented datagrams are not from lidars"
+                ),
+            };
+            anomalies.push(Anomaly::new(&codes::OTHER_FRAGMENTS, text));
         }
         if !self.has_packets() {
             anomalies

@@ -61,7 +61,8 @@ impl Segment {
         let source: Arc<dyn Source> = Arc::new(bytes.clone());
         let resync =
             Resync { container, is_big_endian, file_len: file_len - read_start };
-        let first = resync.next_item(0, &mut WindowReader::new(&source));
+        let mut window = WindowReader::new(&source);
+        let first = resync.next_item(0, &mut window);
         let Ok(Some(first)) = first else { return Ok(None) };
         let start = read_start + first;
         let bytes = bytes.slice(first as usize..);
@@ -72,14 +73,11 @@ impl Segment {
                 container.classify(offset, remaining, is_big_endian, file_len);
             let Classification::Item(len) = classification else { break };
             let len = len as usize;
-            let Some((item, after)) = remaining.split_at_checked(len) else { break };
+            let Some(item) = remaining.get(..len) else { break };
             let next = offset + len as u64;
-            let continues = || {
-                after.len() >= container.classified_bytes()
-                    && container.classify(next, after, is_big_endian, file_len)
-                        != Classification::Invalid
-            };
-            if next != file_len && !continues() {
+            let has_confirmed_end =
+                resync.has_confirmed_end(offset - read_start, len as u64, &window);
+            if !has_confirmed_end.unwrap_or(false) {
                 break;
             }
             let content = reader.classify(offset, item);

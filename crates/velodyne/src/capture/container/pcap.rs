@@ -16,6 +16,13 @@ use super::MAX_BLOCK;
 /// lengths are damage. The longest frame on real links has 65,551 bytes.
 const MAX_FRAME: u32 = 1 << 18;
 
+/// The maximum length of a frame on its link. Frames have up to 512 KiB before a network card
+/// splits them.
+const MAX_LINK_FRAME: u32 = 1 << 20;
+
+/// The number of seconds between frames above which the later one needs more confirmation.
+const MAX_GAP_SECS: u32 = 3_600;
+
 /// The length of the header of a pcap.
 const HEADER_BYTES: usize = 24;
 
@@ -59,6 +66,7 @@ pub(crate) enum Resolution {
 
 /// The header of a frame.
 pub(crate) struct FrameHeader {
+    seconds: u32,
     /// The time in nanoseconds since 1970, or `None` if the fraction is impossible.
     pub(crate) nanos: Option<i64>,
     /// The number of captured bytes.
@@ -138,75 +146,101 @@ impl Pcap {
         };
         let header_len = HEADER_BYTES + magic.extra_header_bytes;
         let frames = first_bytes.get(header_len..).unwrap_or_default();
-        Some((pcap.adapted_to(frames, magic.extra_bytes), header_len as u64))
+        let variants: Vec<Self> = pcap.variants(magic.extra_bytes).collect();
+        Some((pcap.adapted_to(frames, &variants), header_len as u64))
     }
 
     /// Returns a header in place of a damaged one, and its length. Ethernet frames are assumed.
     pub(super) fn with_damaged_header(first_bytes: &[u8]) -> (Self, u64) {
         let frames = first_bytes.get(HEADER_BYTES..).unwrap_or_default();
-        let [little_endian, big_endian] = [false, true].map(|is_big_endian| {
-            let pcap = Self {
-                is_big_endian,
-                resolution: Resolution::Micros,
-                link: ETHERNET,
-                snap_len: MAX_FRAME,
-                extra_bytes: 0,
-                may_swap_lengths: false,
-            };
-            pcap.adapted_to(frames, MAGICS[0].extra_bytes)
-        });
-        let is_big_endian =
-            !little_endian.may_start_item(frames) && big_endian.may_start_item(frames);
-        (if is_big_endian { big_endian } else { little_endian }, HEADER_BYTES as u64)
+        let pcap = Self {
+            is_big_endian: false,
+            resolution: Resolution::Micros,
+            link: ETHERNET,
+            snap_len: MAX_FRAME,
+            extra_bytes: 0,
+            may_swap_lengths: false,
+        };
+        let orders = [pcap, Self { is_big_endian: true, ..pcap }];
+        let variants: Vec<Self> = orders
+            .iter()
+            .flat_map(|order| order.variants(MAGICS[0].extra_bytes))
+            .collect();
+        (pcap.adapted_to(frames, &variants), HEADER_BYTES as u64)
     }
 
-    /// Returns the header with the number of `extra_bytes` that the first `frames` confirm, and
-    /// with the unit of their fractions.
-    fn adapted_to(self, frames: &[u8], extra_bytes: &[u8]) -> Self {
-        let mut variants = extra_bytes
+    /// Returns the header with each number of `extra_bytes`.
+    fn variants(self, extra_bytes: &[u8]) -> impl Iterator<Item = Self> {
+        extra_bytes
             .iter()
-            .map(|extra_bytes| Self { extra_bytes: *extra_bytes, ..self });
-        let usual = variants.clone().next().unwrap_or(self);
-        let confirmed = variants.find(|variant| variant.is_confirmed(frames));
-        let pcap = confirmed.unwrap_or(usual);
+            .map(move |extra_bytes| Self { extra_bytes: *extra_bytes, ..self })
+    }
+
+    /// Returns the one of `variants` that the first `frames` confirm, with the unit of their
+    /// fractions. The first variant is the usual one.
+    fn adapted_to(self, frames: &[u8], variants: &[Self]) -> Self {
+        let usual = (variants.first().copied().unwrap_or(self), frames);
+        let (pcap, frames) = Self::first_confirmed(variants, frames).unwrap_or(usual);
         if pcap.resolution == Resolution::Micros && pcap.has_nanos(frames) {
             return Self { resolution: Resolution::UndeclaredNanos, ..pcap };
         }
         pcap
     }
 
-    /// Returns whether the first `frames` follow each other.
+    /// Returns the first of `variants` that `frames` confirm, from the first frames on that
+    /// follow each other. Those before them may be damaged.
+    fn first_confirmed<'f>(
+        variants: &[Self],
+        frames: &'f [u8],
+    ) -> Option<(Self, &'f [u8])> {
+        let searched_len = frames.len().min(MAX_FRAME as usize);
+        (0..searched_len).find_map(|offset| {
+            let frames = frames.get(offset..)?;
+            let variant =
+                variants.iter().find(|variant| variant.is_confirmed(frames))?;
+            Some((*variant, frames))
+        })
+    }
+
+    /// Returns whether the first `frames` follow each other, with similar times.
     fn is_confirmed(self, frames: &[u8]) -> bool {
         let mut offset = 0;
+        let mut previous: Option<FrameHeader> = None;
         for _ in 0..CONFIRMING_FRAMES {
             let frame = frames.get(offset..).unwrap_or_default();
             if frame.is_empty() {
                 return offset == frames.len();
             }
-            let header = self.frame_header(frame);
-            let Some(header) = header.filter(|header| header.captured <= header.len)
-            else {
+            let Some(header) = self.frame_header(frame).filter(|header| {
+                header.has_plausible_lengths()
+                    && previous.is_none_or(|previous| previous.is_near(header))
+            }) else {
                 return false;
             };
             offset += self.frame_header_len() + header.captured as usize;
+            previous = Some(header);
         }
         true
     }
 
     /// Returns whether the fractions of most of the first `frames` are too long for
-    /// microseconds, and all of them are possible in nanoseconds.
+    /// microseconds, and possible in nanoseconds.
     fn has_nanos(self, mut frames: &[u8]) -> bool {
         let (mut count, mut long) = (0, 0);
-        while count < COMPARED_FRAMES
-            && let Some((fraction, len)) =
-                self.word_at(frames, 4).zip(self.item_len(frames))
-        {
-            if i64::from(fraction) >= NANOS_PER_SECOND {
-                return false;
+        while count < COMPARED_FRAMES {
+            let header = self.frame_header(frames);
+            let header = header.filter(FrameHeader::has_plausible_lengths);
+            if let Some((fraction, header)) = self.word_at(frames, 4).zip(header) {
+                count += 1;
+                let is_long = (1_000_000..NANOS_PER_SECOND).contains(&fraction.into());
+                long += usize::from(is_long);
+                let len = self.frame_header_len() + header.captured as usize;
+                frames = frames.get(len..).unwrap_or_default();
+            } else if let Some((_, next)) = Self::first_confirmed(&[self], frames) {
+                frames = next;
+            } else {
+                break;
             }
-            count += 1;
-            long += usize::from(fraction >= 1_000_000);
-            frames = frames.get(len as usize..).unwrap_or_default();
         }
         long * 2 > count
     }
@@ -232,8 +266,10 @@ impl Pcap {
         // Fractions above a second exist in real files. Above four seconds is damage.
         let nanos = (fraction < 4 * NANOS_PER_SECOND)
             .then_some(i64::from(seconds) * NANOS_PER_SECOND + fraction);
-        let is_plausible = captured <= self.max_frame();
-        is_plausible.then_some(FrameHeader { nanos, captured, len })
+        // Zeros are a lost sector of a disk.
+        let is_zero = [seconds, captured, len] == [0; 3] && fraction == 0;
+        let is_plausible = captured <= self.max_frame() && !is_zero;
+        is_plausible.then_some(FrameHeader { seconds, nanos, captured, len })
     }
 
     /// Returns the length of the frame that starts with `bytes`, including its header.
@@ -245,10 +281,16 @@ impl Pcap {
     /// Returns whether `bytes` is accepted as the start of a frame after damage.
     pub(super) fn may_start_item(self, bytes: &[u8]) -> bool {
         self.frame_header(bytes).is_some_and(|header| {
-            header.captured > 0
-                && header.captured <= header.len
-                && header.len <= self.max_frame()
-                && header.nanos.is_some()
+            header.has_plausible_lengths() && header.nanos.is_some()
+        })
+    }
+
+    /// Returns whether `next` may start the frame that follows on the one that `bytes` starts,
+    /// shortly after it or before it.
+    pub(super) fn is_near(self, bytes: &[u8], next: &[u8]) -> bool {
+        let headers = self.frame_header(bytes).zip(self.frame_header(next));
+        headers.is_some_and(|(header, next)| {
+            next.has_plausible_lengths() && header.is_near(&next)
         })
     }
 
@@ -258,6 +300,16 @@ impl Pcap {
 
     fn word_at(self, bytes: &[u8], offset: usize) -> Option<u32> {
         super::word_at(bytes, offset, self.is_big_endian)
+    }
+}
+
+impl FrameHeader {
+    fn has_plausible_lengths(&self) -> bool {
+        (1..=self.len).contains(&self.captured) && self.len <= MAX_LINK_FRAME
+    }
+
+    fn is_near(&self, next: &Self) -> bool {
+        self.seconds.abs_diff(next.seconds) <= MAX_GAP_SECS
     }
 }
 
@@ -406,7 +458,13 @@ mod tests {
         let (pcap, _) = Pcap::detect(&bytes).unwrap();
         assert_eq!(pcap.item_len(&bytes[24..]), Some(20));
         assert_eq!(pcap.item_len(&bytes[24..35]), None);
+        // A declared length above a mebibyte.
+        bytes[24 + 14] = 0x10;
+        assert_eq!(pcap.item_len(&bytes[24..]), Some(20));
+        assert!(!pcap.may_start_item(&bytes[24..]));
         bytes[24 + 11] = 0xff;
+        assert_eq!(pcap.item_len(&bytes[24..]), None);
+        bytes[24..40].fill(0);
         assert_eq!(pcap.item_len(&bytes[24..]), None);
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Reassembler {
     complete: VecDeque<IncompleteDatagram>,
     /// The number of dropped datagrams.
     pub(crate) dropped: u64,
+    /// The number of those that are not from lidars.
+    pub(crate) dropped_others: u64,
     /// The frames of dropped datagrams that may have been packets of lidars. The caller
     /// drains this list.
     pub(crate) lost: Vec<LostFrame>,
@@ -201,6 +203,8 @@ impl Reassembler {
             let lost =
                 frames.map(|(index, bytes)| LostFrame { bytes, is_first: index == 0 });
             self.lost.extend(lost);
+        } else {
+            self.dropped_others += 1;
         }
     }
 }
