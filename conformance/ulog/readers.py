@@ -29,6 +29,12 @@ def check(tally, ours):
                 differences += agree(path, table.num_rows, *counts)
         logged = {t["name"] for t in ours.info["topics"] if t["origin"] == "logged"}
         wanted = {k: n for k, n in expected.items() if layout != "px4" or k[0] in logged}
+        if layout == "px4":
+            # PX4's layout has no column for payloads, so that it lacks these records.
+            for damage in ours.info["damage"]:
+                key = (damage["topic"], 0)
+                if damage["kind"] == "undecodable" and key in wanted:
+                    wanted[key] -= damage["records"]
         differences += rows(seen, wanted)
         tally.check(f"parquet {layout} is read", differences, f"{len(paths)} files")
 
