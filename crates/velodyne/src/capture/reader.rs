@@ -2,6 +2,7 @@
 //! cursors.
 
 mod frames;
+mod incomplete;
 
 use std::{ops::Range, sync::Arc};
 

@@ -12,7 +12,7 @@ use crate::{
             ip::{self, DatagramKey, Fragment, IpPacket, UDP, UDP_HEADER},
             layer::{Layer, LayerStart, Mac},
             layers::Followed,
-            link_names, tunnels, udp_checksum,
+            tunnels, udp_checksum,
         },
         packets::{
             locate::{self, LocatedPacket},
@@ -20,10 +20,14 @@ use crate::{
             sender::{Device, Sender},
         },
         reader::{
-            Doubt, ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason,
+            ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason,
+            incomplete::{
+                completed, incomplete_datagram, incomplete_frame, incomplete_or,
+                is_packet_with_wrong_length, unknown_layer,
+            },
         },
     },
-    packet::{self, DATA_BYTES},
+    packet::DATA_BYTES,
 };
 
 /// The maximum number of IP packets in each other.
@@ -42,16 +46,16 @@ pub(super) struct FrameInFile<'f> {
 
 /// An IP packet whose contents are examined.
 #[derive(Clone, Copy)]
-struct IpHeader {
-    source: IpAddr,
+pub(super) struct IpHeader {
+    pub(super) source: IpAddr,
     destination: IpAddr,
-    identification: u32,
+    pub(super) identification: u32,
     /// The hardware address of the layers before it.
-    mac: Option<Mac>,
+    pub(super) mac: Option<Mac>,
 }
 
 /// The result of a datagram: a classification, or a layer in it.
-enum InDatagram {
+pub(super) enum InDatagram {
     Content(ItemContent),
     Layer(LayerStart),
 }
@@ -364,128 +368,4 @@ impl ItemReader {
             && (is_of_lidar() || !locate::packets(bytes).is_empty());
         is_damaged.then_some(ItemContent::WrongHeader(device))
     }
-}
-
-/// Classifies a frame whose layer is unknown and in which no packet is found.
-fn unknown_layer(layer: &LayerStart, bytes: &[u8], frame: &Frame) -> ItemContent {
-    let has_zeros = || {
-        let contents = bytes.get(layer.start..).and_then(<[u8]>::first_chunk);
-        contents == Some(&[0; 8])
-    };
-    match layer.layer {
-        Layer::Link(link) if !link_names::has_no_ip(link) => {
-            ItemContent::Lost(RejectReason::UnknownLink(link))
-        }
-        // The numbers of these layers are 0 where a sector of a disk was lost.
-        Layer::Llc | Layer::PppProtocol(0) | Layer::IpProtocol(0)
-            if has_zeros() && frame.len >= payload::MIN_FRAME_BYTES =>
-        {
-            ItemContent::Lost(RejectReason::Zeros)
-        }
-        _ => ItemContent::Rejected(RejectReason::OtherProtocol),
-    }
-}
-
-/// Returns the reason why a frame ends too early: it was truncated by the snapshot length or
-/// is malformed.
-fn truncation_reason(frame: &Frame) -> RejectReason {
-    if frame.is_truncated() { RejectReason::Short } else { RejectReason::Broken }
-}
-
-/// Classifies a frame that ends before it can be determined whether it is from a lidar.
-fn incomplete_frame(frame: &Frame) -> ItemContent {
-    incomplete_or(truncation_reason(frame), frame)
-}
-
-/// Classifies a frame whose headers are malformed for this `reason`. It is lost if it was
-/// long enough for a packet of a lidar.
-fn incomplete_or(reason: RejectReason, frame: &Frame) -> ItemContent {
-    if frame.len >= payload::MIN_FRAME_BYTES {
-        ItemContent::Lost(reason)
-    } else {
-        ItemContent::Rejected(RejectReason::OtherProtocol)
-    }
-}
-
-/// Returns the packet of `sender` whose first bytes are `blocks`, because its end was not
-/// captured, or `None` if no block is complete.
-fn completed(
-    frame: &Frame,
-    sender: Sender,
-    identification: u32,
-    blocks: &[u8],
-) -> Option<ItemContent> {
-    let bytes = packet::complete(blocks, frame.time)?.to_vec();
-    Some(ItemContent::Packet(LidarPacket {
-        sender,
-        time: frame.time,
-        identification,
-        bytes: PacketBytes::Owned(bytes),
-        doubt: Some(Doubt::Incomplete),
-        unknown_layer: None,
-    }))
-}
-
-/// Classifies the UDP packet at `udp` of `bytes`, which is invalid: its end was not
-/// captured, or its length is impossible.
-fn incomplete_datagram(
-    frame: &Frame,
-    bytes: &[u8],
-    udp: Range<usize>,
-    header: IpHeader,
-) -> InDatagram {
-    let IpHeader { source, identification, mac, .. } = header;
-    let declared = ip::declared_udp(bytes, udp.clone());
-    let start = udp.start + UDP_HEADER;
-    match declared.filter(|_| frame.is_truncated()) {
-        Some((ports, DATA_BYTES, blocks))
-            if payload::may_be_lidar_packet(ports, DATA_BYTES, blocks) =>
-        {
-            let [_, port] = ports;
-            let device = Device { interface: frame.interface, mac, address: source };
-            let sender = Sender { device, port, is_position: false };
-            let completed = completed(frame, sender, identification, blocks);
-            InDatagram::Content(
-                completed.unwrap_or(ItemContent::Lost(RejectReason::Short)),
-            )
-        }
-        Some(([_, port], ..)) if tunnels::is_port(port) => {
-            let layer = Layer::UdpPort(port);
-            InDatagram::Layer(LayerStart { layer, start, mac })
-        }
-        _ => InDatagram::Content(impossible_length(frame, bytes, udp)),
-    }
-}
-
-/// Classifies a frame with the UDP packet at `udp` of `bytes`, whose length is impossible:
-/// it is less than that of its header, or greater than that of its bytes.
-fn impossible_length(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
-    let contents = udp.len().saturating_sub(UDP_HEADER);
-    match ip::declared_udp(bytes, udp) {
-        Some((ports, len, payload))
-            if payload::may_be_lidar_packet(ports, len, payload) =>
-        {
-            ItemContent::Lost(truncation_reason(frame))
-        }
-        // The frame was cut by the snapshot length before the end of another datagram.
-        Some((_, len, _)) if frame.is_truncated() && len > contents => {
-            ItemContent::Rejected(RejectReason::OtherDatagram)
-        }
-        Some(_) => incomplete_or(RejectReason::Broken, frame),
-        None => incomplete_frame(frame),
-    }
-}
-
-/// Returns whether the UDP packet at `udp` of `bytes` has the length of a packet of a lidar
-/// and resembles it, but declares another `payload_len`.
-fn is_packet_with_wrong_length(
-    bytes: &[u8],
-    udp: &Range<usize>,
-    payload_len: usize,
-) -> bool {
-    let Some((ports, _, contents)) = ip::declared_udp(bytes, udp.clone()) else {
-        return false;
-    };
-    contents.len() != payload_len
-        && payload::may_be_lidar_packet(ports, contents.len(), contents)
 }
