@@ -4,6 +4,8 @@
 
 #[path = "captures/duplicates.rs"]
 mod duplicates;
+#[path = "captures/layers.rs"]
+mod layers;
 #[path = "captures/sections.rs"]
 mod sections;
 #[path = "captures/threads.rs"]

@@ -91,11 +91,15 @@ pub(crate) fn build_manifest(
         Ok::<_, Error>(builder)
     };
     let mut builder = scan(reader.clone(), &mut window)?;
-    // The corrections decide which packets exist, so that the capture is read again.
-    let corrections = builder.corrections();
-    if !corrections.is_empty() {
+    // The corrections decide which packets exist, so that the capture is read again; a third
+    // time if packets whose header checksums are not verified lead to further corrections.
+    loop {
+        let corrections = builder.corrections();
+        if corrections == *builder.reader.corrections {
+            break;
+        }
         let corrections = Arc::new(corrections);
-        builder = scan(ItemReader { corrections, ..reader }, &mut window)?;
+        builder = scan(ItemReader { corrections, ..reader.clone() }, &mut window)?;
     }
     if detected.is_none() {
         let header = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
@@ -345,6 +349,7 @@ impl ManifestBuilder {
         }
         if let Some(layer) = packet.unknown_layer {
             self.counts.count_found(layer, offset);
+            self.wrong_headers.count_found(packet.sender, layer);
         }
         self.extends_damage = false;
         if let Some(part) = self.parts.last_mut() {
@@ -353,7 +358,8 @@ impl ManifestBuilder {
         }
     }
 
-    /// Returns the corrections that follow from the whole capture.
+    /// Returns the corrections that follow from the whole capture. They contain those that
+    /// have been applied.
     fn corrections(&self) -> Corrections {
         let senders: Vec<_> = self
             .topics
@@ -361,7 +367,7 @@ impl ManifestBuilder {
             .iter()
             .map(|stats| (stats.sender, stats.records))
             .collect();
-        Corrections::new(&senders, &self.wrong_headers)
+        self.reader.corrections.update(&senders, &self.wrong_headers)
     }
 
     /// Records a frame whose packet is lost. Consecutive frames without a packet or a part

@@ -1,0 +1,195 @@
+//! Packets of lidars in made layers: tunnels, fragments, damaged headers.
+
+use bytes::Bytes;
+use logtool_core::{DamageKind, Log as _};
+use logtool_velodyne::capture::CaptureLog;
+
+use crate::{PacketsByTopic, count, open_and_read};
+
+/// The number of packets in each made capture.
+const PACKETS: usize = 20;
+
+/// The link type of Ethernet.
+const ETHERNET: u32 = 1;
+
+const MAC: [u8; 6] = [0x60, 0x76, 0x88, 0, 0, 1];
+const OUTER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+/// Returns the data packet with this number: blocks of one bank, the time, and the last bytes
+/// of a VLP-16 with the strongest return.
+fn data_packet(number: usize) -> Vec<u8> {
+    let mut packet = vec![7; 1_206];
+    for (index, block) in packet.chunks_exact_mut(100).enumerate() {
+        let azimuth = (480 * number + 40 * index) as u16;
+        block[..2].copy_from_slice(&[0xff, 0xee]);
+        block[2..4].copy_from_slice(&azimuth.to_le_bytes());
+    }
+    packet[1_200..1_204].copy_from_slice(&(1_327 * number as u32).to_le_bytes());
+    packet[1_204..].copy_from_slice(&[0x37, 0x22]);
+    packet
+}
+
+fn be16<const N: usize>(numbers: [usize; N]) -> Vec<u8> {
+    numbers.map(|number| (number as u16).to_be_bytes()).concat()
+}
+
+/// Returns a UDP packet from and to `port`, without a checksum.
+fn udp(port: usize, payload: &[u8]) -> Vec<u8> {
+    [&be16([port, port, 8 + payload.len(), 0])[..], payload].concat()
+}
+
+/// Returns an IPv4 packet from 192.168.1.201 with this field of flags and fragment offset.
+fn fragment(protocol: u8, id: usize, field: usize, contents: &[u8]) -> Vec<u8> {
+    let fields = be16([0x4500, 20 + contents.len(), id, field]);
+    let mut header = [&fields[..], &[64, protocol, 0, 0]].concat();
+    header.extend([192, 168, 1, 201, 255, 255, 255, 255]);
+    let words = header.chunks_exact(2);
+    let sum: u32 =
+        words.map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    [&header, contents].concat()
+}
+
+fn ip4(protocol: u8, contents: &[u8]) -> Vec<u8> {
+    fragment(protocol, 7, 0, contents)
+}
+
+/// Returns an IPv6 packet from ::1.
+fn ip6(protocol: u8, contents: &[u8]) -> Vec<u8> {
+    let header = be16([0x6000, 0, contents.len()]);
+    let mut localhost = [0; 16];
+    localhost[15] = 1;
+    [&header[..], &[protocol, 64], &localhost, &localhost, contents].concat()
+}
+
+fn ethernet(mac: [u8; 6], kind: usize, contents: &[u8]) -> Vec<u8> {
+    [&[0xff; 6][..], &mac, &be16([kind]), contents].concat()
+}
+
+/// Returns the IP packet of the data packet with this number.
+fn lidar_ip(number: usize) -> Vec<u8> {
+    ip4(17, &udp(2368, &data_packet(number)))
+}
+
+/// Returns the frame of the data packet with this number.
+fn lidar_frame(number: usize) -> Vec<u8> {
+    ethernet(MAC, 0x0800, &lidar_ip(number))
+}
+
+/// Returns a pcap of `frames`, a millisecond apart, captured up to `snap_len` bytes.
+fn capture(link: u32, snap_len: usize, frames: &[Vec<u8>]) -> Vec<u8> {
+    let mut capture = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
+    capture.extend([0, 0, 0xffff, link].map(u32::to_le_bytes).concat());
+    for (index, frame) in (1..).zip(frames) {
+        let captured = &frame[..frame.len().min(snap_len)];
+        let lengths = [captured.len(), frame.len()].map(|len| len as u32);
+        capture.extend([1, 1_000 * index].map(u32::to_le_bytes).concat());
+        capture.extend(lengths.map(u32::to_le_bytes).concat());
+        capture.extend(captured);
+    }
+    capture
+}
+
+/// Returns a capture of Ethernet frames, one of each packet.
+fn frames_of(frame: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
+    let frames: Vec<_> = (0..PACKETS).map(frame).collect();
+    capture(ETHERNET, usize::MAX, &frames)
+}
+
+/// Opens a capture with one lidar, whose packets are the data packets with these `numbers`.
+#[track_caller]
+fn read_packets(
+    capture: Vec<u8>,
+    numbers: impl IntoIterator<Item = usize>,
+) -> CaptureLog {
+    let (log, packets_by_topic) = open_and_read(capture.into());
+    assert_eq!(packets_by_topic.keys().collect::<Vec<_>>(), ["velodyne_packets"]);
+    let read: Vec<_> = payloads(&packets_by_topic, "velodyne_packets");
+    let expected: Vec<_> = numbers.into_iter().map(data_packet).collect();
+    assert!(read == expected, "{} of {} packets", read.len(), expected.len());
+    log
+}
+
+fn payloads(packets_by_topic: &PacketsByTopic, topic: &str) -> Vec<Bytes> {
+    packets_by_topic[topic].iter().map(|(_, payload)| payload.clone()).collect()
+}
+
+/// Returns the numbers of lost and of doubtful packets.
+fn damaged_packets(log: &CaptureLog) -> (u64, u64) {
+    let (doubtful, lost): (Vec<_>, Vec<_>) = log
+        .manifest()
+        .damage
+        .iter()
+        .partition(|damage| damage.kind == DamageKind::Doubtful);
+    let [lost, doubtful] = [lost, doubtful]
+        .map(|damage| damage.iter().map(|damage| damage.records).sum::<u64>());
+    (lost, doubtful)
+}
+
+#[test]
+fn damaged_layers_do_not_make_a_second_lidar() {
+    let gre = |number| {
+        let contents = [&be16([0, 0x0800])[..], &lidar_ip(number)].concat();
+        ethernet(OUTER_MAC, 0x0800, &ip4(47, &contents))
+    };
+    let ip_in_ip = |number| ethernet(OUTER_MAC, 0x0800, &ip4(4, &lidar_ip(number)));
+    let vxlan = |number| {
+        let contents =
+            [&[8, 0, 0, 0, 0, 0, 0x2a, 0][..], &lidar_frame(number)].concat();
+        ethernet(OUTER_MAC, 0x0800, &ip4(17, &udp(4789, &contents)))
+    };
+    let erspan = |number| {
+        let headers = be16([0x1000, 0x88be, 0, 1, 0x1064, 1, 0, 0]);
+        let contents = [&headers[..], &lidar_frame(number)].concat();
+        ethernet(OUTER_MAC, 0x0800, &ip4(47, &contents))
+    };
+    let cooked = |number| {
+        let header = [&be16([0, 1, 6])[..], &MAC, &be16([0, 0x0800])].concat();
+        [header, lidar_ip(number)].concat()
+    };
+    let radiotap = |number| {
+        let wifi = [&[8, 2, 0, 0][..], &[0xff; 6], &OUTER_MAC, &MAC, &[0x10, 0]];
+        let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+        [&[0, 0, 8, 0, 0, 0, 0, 0][..], &wifi.concat(), &snap, &lidar_ip(number)]
+            .concat()
+    };
+    type MakeFrame<'f> = &'f dyn Fn(usize) -> Vec<u8>;
+    // The link type, the frames, and the byte and the bit that are changed.
+    let cases: [(u32, MakeFrame<'_>, usize, u8); 7] = [
+        (1, &gre, 12, 4),
+        (1, &ip_in_ip, 12, 4),
+        (1, &vxlan, 12, 4),
+        (1, &vxlan, 36, 64),
+        (1, &erspan, 12, 4),
+        (113, &cooked, 5, 4),
+        (127, &radiotap, 2, 32),
+    ];
+    for (index, (link, make_frame, byte, bit)) in cases.into_iter().enumerate() {
+        let mut frames: Vec<_> = (0..PACKETS).map(make_frame).collect();
+        let undamaged = capture(link, usize::MAX, &frames);
+        assert_eq!(damaged_packets(&read_packets(undamaged, 0..PACKETS)), (0, 0));
+        for number in [9, 12] {
+            frames[number][byte] ^= bit;
+            // An address is corrected in a single packet, unless the layer is unknown.
+            if number == 9 || link != 113 {
+                let capture = capture(link, usize::MAX, &frames);
+                let log = read_packets(capture, 0..PACKETS);
+                let doubtful = if number == 9 { 1 } else { 2 };
+                assert_eq!(damaged_packets(&log), (0, doubtful), "case {index}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_port_is_corrected_where_header_checksums_are_not_verified() {
+    let capture = frames_of(|number| {
+        let mut frame = lidar_frame(number);
+        frame[24] ^= 0x5a;
+        frame[37] ^= if number == 9 { 2 } else { 0 };
+        frame
+    });
+    let log = read_packets(capture, 0..PACKETS);
+    assert_eq!(damaged_packets(&log), (0, 1));
+}
