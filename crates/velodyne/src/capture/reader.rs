@@ -20,6 +20,7 @@ use crate::{
             duplicates::{self, DuplicateFilter},
             locate,
             manufacturer::Manufacturer,
+            payload,
             sender::{Device, Sender},
         },
         reader::frames::FrameInFile,
@@ -186,6 +187,14 @@ impl ItemReader {
                 let range = offset..offset.saturating_add(bytes.len() as u64);
                 let in_file = FrameInFile { frame: &frame, range };
                 let mut content = self.classify_frame(&in_file, captured);
+                // The lengths of the frame may be damaged in a longer block.
+                let rest = bytes.get(frame.bytes.end..).unwrap_or_default();
+                if matches!(content, ItemContent::Rejected(_))
+                    && rest.len() >= payload::MIN_DATAGRAM_BYTES
+                    && !locate::packets(bytes).is_empty()
+                {
+                    content = ItemContent::Lost(RejectReason::Hidden);
+                }
                 if let ItemContent::Packet(packet) = &mut content {
                     let sender = self.corrections.sender(packet.sender);
                     if sender != packet.sender {

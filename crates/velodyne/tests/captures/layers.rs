@@ -193,3 +193,53 @@ fn damaged_port_is_corrected_where_header_checksums_are_not_verified() {
     let log = read_packets(capture, 0..PACKETS);
     assert_eq!(damaged_packets(&log), (0, 1));
 }
+
+#[test]
+fn zeros_over_headers_are_damage() {
+    let ipv6 =
+        |number| ethernet(MAC, 0x86dd, &ip6(17, &udp(2368, &data_packet(number))));
+    for frames in [frames_of(lidar_frame), frames_of(ipv6)] {
+        let frame_len = (frames.len() - 24) / PACKETS;
+        let start = 24 + frame_len * 9;
+        // From the length of the frame on.
+        for zero in start + 12..start + 16 + 64 {
+            for len in [4, 8, 64, 512, 1_100, 1_300] {
+                let mut frames = frames.clone();
+                let end = (zero + len).min(start + frame_len);
+                frames[zero..end].fill(0);
+                let (log, packets_by_topic) = open_and_read(frames.into());
+                let topics: Vec<_> = packets_by_topic.keys().collect();
+                assert_eq!(topics, ["velodyne_packets"], "{zero} {len}");
+                let packets = packets_by_topic["velodyne_packets"].len() as u64;
+                let (lost, doubtful) = damaged_packets(&log);
+                assert_eq!(packets + lost, PACKETS as u64, "{zero} {len}");
+                assert!(packets == PACKETS as u64 || lost > 0, "{doubtful}");
+            }
+        }
+    }
+}
+
+/// Returns the two frames of the data packet with this number, in fragments.
+fn fragments(number: usize, udp: &[u8]) -> [Vec<u8>; 2] {
+    [
+        ethernet(MAC, 0x0800, &fragment(17, number, 0x2000, &udp[..800])),
+        ethernet(MAC, 0x0800, &fragment(17, number, 100, &udp[800..])),
+    ]
+}
+
+#[test]
+fn wrong_udp_length_in_fragments_is_damage() {
+    for len in [0, 7, 9, 1_213, 0xffff] {
+        let frames = (0..PACKETS).flat_map(|number| {
+            let mut udp = udp(2368, &data_packet(number));
+            if number == 9 {
+                udp[4..6].copy_from_slice(&be16([len]));
+            }
+            fragments(number, &udp)
+        });
+        let frames: Vec<_> = frames.collect();
+        let capture = capture(ETHERNET, usize::MAX, &frames);
+        let log = read_packets(capture, (0..PACKETS).filter(|number| *number != 9));
+        assert_eq!(damaged_packets(&log).0, 1, "{len}");
+    }
+}

@@ -23,7 +23,7 @@ use crate::{
             ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason,
             incomplete::{
                 completed, incomplete_datagram, incomplete_frame, incomplete_or,
-                is_packet_with_wrong_length, unknown_layer,
+                is_packet_with_wrong_length, may_have_packet, unknown_layer,
             },
         },
     },
@@ -99,7 +99,7 @@ impl ItemReader {
                 }
                 Followed::Short => {
                     layer.mac = layer.mac.or(outer_mac);
-                    let otherwise = incomplete_frame(frame.frame);
+                    let otherwise = incomplete_frame(frame.frame, bytes);
                     return self.search(
                         frame,
                         bytes,
@@ -141,9 +141,9 @@ impl ItemReader {
                     LayerStart { layer: Layer::IpProtocol(protocol), start, ..layer }
                 }
                 IpPacket::Broken => {
-                    return incomplete_or(RejectReason::Broken, frame.frame);
+                    return incomplete_or(RejectReason::Broken, frame.frame, bytes);
                 }
-                IpPacket::Short => return incomplete_frame(frame.frame),
+                IpPacket::Short => return incomplete_frame(frame.frame, bytes),
             };
         }
         ItemContent::Rejected(RejectReason::OtherProtocol)
@@ -358,7 +358,7 @@ impl ItemReader {
                         let class = payload::classify(ports, payload);
                         !matches!(class, Payload::Other | Payload::OtherLidar(_))
                     }
-                    None => frame.len >= payload::MIN_FRAME_BYTES,
+                    None => may_have_packet(frame, bytes),
                 }
             }
             IpPacket::Fragment(fragment) => fragment.key.protocol == UDP,

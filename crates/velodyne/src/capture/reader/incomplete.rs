@@ -12,7 +12,7 @@ use crate::{
             link_names, tunnels,
         },
         packets::{
-            payload,
+            payload::{self, Payload},
             sender::{Device, Sender},
         },
         reader::{
@@ -24,19 +24,26 @@ use crate::{
 };
 
 /// Classifies a frame whose layer is unknown and in which no packet is found.
-pub(super) fn unknown_layer(layer: &LayerStart, bytes: &[u8], frame: &Frame) -> ItemContent {
+pub(super) fn unknown_layer(
+    layer: &LayerStart,
+    bytes: &[u8],
+    frame: &Frame,
+) -> ItemContent {
     let has_zeros = || {
         let contents = bytes.get(layer.start..).and_then(<[u8]>::first_chunk);
         contents == Some(&[0; 8])
+    };
+    // Where a sector of a disk was lost, the numbers of these layers are 0, or end with 0.
+    let may_be_zeroed = match layer.layer {
+        Layer::Llc | Layer::PppProtocol(0) | Layer::IpProtocol(0) => true,
+        Layer::EtherType(number) => number & 0xff == 0,
+        _ => false,
     };
     match layer.layer {
         Layer::Link(link) if !link_names::has_no_ip(link) => {
             ItemContent::Lost(RejectReason::UnknownLink(link))
         }
-        // The numbers of these layers are 0 where a sector of a disk was lost.
-        Layer::Llc | Layer::PppProtocol(0) | Layer::IpProtocol(0)
-            if has_zeros() && frame.len >= payload::MIN_FRAME_BYTES =>
-        {
+        _ if may_be_zeroed && has_zeros() && may_have_packet(frame, bytes) => {
             ItemContent::Lost(RejectReason::Zeros)
         }
         _ => ItemContent::Rejected(RejectReason::OtherProtocol),
@@ -49,15 +56,25 @@ fn truncation_reason(frame: &Frame) -> RejectReason {
     if frame.is_truncated() { RejectReason::Short } else { RejectReason::Broken }
 }
 
+/// Returns whether a frame is long enough for a packet of a lidar. `bytes` are those of the
+/// frame or of a reassembled packet. The length that the frame declares may be damaged.
+pub(super) fn may_have_packet(frame: &Frame, bytes: &[u8]) -> bool {
+    frame.len.max(bytes.len()) >= payload::MIN_DATAGRAM_BYTES
+}
+
 /// Classifies a frame that ends before it can be determined whether it is from a lidar.
-pub(super) fn incomplete_frame(frame: &Frame) -> ItemContent {
-    incomplete_or(truncation_reason(frame), frame)
+pub(super) fn incomplete_frame(frame: &Frame, bytes: &[u8]) -> ItemContent {
+    incomplete_or(truncation_reason(frame), frame, bytes)
 }
 
 /// Classifies a frame whose headers are malformed for this `reason`. It is lost if it was
 /// long enough for a packet of a lidar.
-pub(super) fn incomplete_or(reason: RejectReason, frame: &Frame) -> ItemContent {
-    if frame.len >= payload::MIN_FRAME_BYTES {
+pub(super) fn incomplete_or(
+    reason: RejectReason,
+    frame: &Frame,
+    bytes: &[u8],
+) -> ItemContent {
+    if may_have_packet(frame, bytes) {
         ItemContent::Lost(reason)
     } else {
         ItemContent::Rejected(RejectReason::OtherProtocol)
@@ -128,13 +145,13 @@ fn impossible_length(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemCont
         Some((_, len, _)) if frame.is_truncated() && len > contents => {
             ItemContent::Rejected(RejectReason::OtherDatagram)
         }
-        Some(_) => incomplete_or(RejectReason::Broken, frame),
-        None => incomplete_frame(frame),
+        Some(_) => incomplete_or(RejectReason::Broken, frame, bytes),
+        None => incomplete_frame(frame, bytes),
     }
 }
 
 /// Returns whether the UDP packet at `udp` of `bytes` has the length of a packet of a lidar
-/// and resembles it, but declares another `payload_len`.
+/// and resembles it or a damaged one, but declares another `payload_len`.
 pub(super) fn is_packet_with_wrong_length(
     bytes: &[u8],
     udp: &Range<usize>,
@@ -144,5 +161,8 @@ pub(super) fn is_packet_with_wrong_length(
         return false;
     };
     contents.len() != payload_len
-        && payload::may_be_lidar_packet(ports, contents.len(), contents)
+        && matches!(
+            payload::classify(ports, contents),
+            Payload::Data | Payload::Position | Payload::Corrupted | Payload::Zeros
+        )
 }
