@@ -243,3 +243,64 @@ fn wrong_udp_length_in_fragments_is_damage() {
         assert_eq!(damaged_packets(&log).0, 1, "{len}");
     }
 }
+
+#[test]
+fn more_ip_packets_than_are_followed_are_searched() {
+    for depth in [8, 9, 30] {
+        let capture = frames_of(|number| {
+            let nested = (1..depth).fold(lidar_ip(number), |packet, _| ip4(4, &packet));
+            ethernet(OUTER_MAC, 0x0800, &nested)
+        });
+        let log = read_packets(capture, 0..PACKETS);
+        assert_eq!(damaged_packets(&log), (0, 0));
+        let found = if depth == 8 { 0 } else { PACKETS as u64 };
+        assert_eq!(count(&log, "packets_in_unknown_layers"), found);
+    }
+}
+
+#[test]
+fn fragments_without_a_checksum_in_unknown_layers_are_reassembled() {
+    let v6_fragment = |number: usize, offset_and_flag, contents: &[u8]| {
+        let header = be16([17 << 8, offset_and_flag, 0, number]);
+        ip6(44, &[&header, contents].concat())
+    };
+    let redundancy = |packet: &[u8]| {
+        let tag = be16([0, 7, 0x0800]);
+        ethernet(MAC, 0xf1c1, &[&tag, packet].concat())
+    };
+    let in_udp = |packet: &[u8]| {
+        ethernet(OUTER_MAC, 0x0800, &ip4(17, &udp(4_341, &[&[0; 8], packet].concat())))
+    };
+    let plain = |packet: &[u8]| ethernet(MAC, 0x88b5, packet);
+    let with_trailer =
+        |packet: &[u8]| ethernet(MAC, 0x88b5, &[packet, &[9; 4]].concat());
+    type Wrap<'w> = &'w dyn Fn(&[u8]) -> Vec<u8>;
+    let wraps: [Wrap<'_>; 4] = [&redundancy, &in_udp, &plain, &with_trailer];
+    for wrap in wraps {
+        for version in [4, 6] {
+            let frames = (0..PACKETS).flat_map(|number| {
+                let udp = udp(2368, &data_packet(number));
+                let (first, last) = udp.split_at(800);
+                let mut packets = match version {
+                    4 => [
+                        fragment(17, number, 0x2000, first),
+                        fragment(17, number, 100, last),
+                    ],
+                    _ => {
+                        [v6_fragment(number, 1, first), v6_fragment(number, 800, last)]
+                    }
+                };
+                if version == 4 {
+                    packets.iter_mut().for_each(|packet| packet[10..12].fill(0));
+                }
+                packets.map(|packet| wrap(&packet))
+            });
+            let frames: Vec<_> = frames.collect();
+            let capture = capture(ETHERNET, usize::MAX, &frames);
+            let log = read_packets(capture, 0..PACKETS);
+            assert_eq!(damaged_packets(&log), (0, 0));
+            let found = count(&log, "packets_in_unknown_layers");
+            assert_eq!(found, PACKETS as u64);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::{net::IpAddr, ops::Range};
 
 use crate::{
     capture::{
-        network::ip::{self, IpPacket, UDP_HEADER},
+        network::ip::{self, Fragment, IpPacket, UDP_HEADER},
         packets::{
             payload::{self, POSITION_BYTES},
             ports::{DATA_PORT, POSITION_PORT},
@@ -20,6 +20,13 @@ const SEARCHED_BYTES: usize = 1024;
 /// The lengths that the UDP headers of packets of lidars declare.
 const DATA_UDP_LEN: [u8; 2] = ((UDP_HEADER + DATA_BYTES) as u16).to_be_bytes();
 const POSITION_UDP_LEN: [u8; 2] = ((UDP_HEADER + POSITION_BYTES) as u16).to_be_bytes();
+
+/// The length of an IPv6 header, and the number of the header of a fragment that follows.
+const V6_HEADER: usize = 40;
+const V6_FRAGMENT: u8 = 44;
+
+/// The maximum length of a checksum at the end of a frame.
+const MAX_TRAILER: usize = 4;
 
 /// A packet of a lidar in a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,14 +85,31 @@ pub(crate) fn cut_packet(bytes: &[u8]) -> Option<LocatedPacket> {
     })
 }
 
-/// Returns the start of an IPv4 packet with a fragment of a datagram in `bytes`. Its header
-/// has a correct checksum.
-pub(crate) fn fragment(bytes: &[u8]) -> Option<usize> {
-    (0..bytes.len().min(SEARCHED_BYTES)).find(|start| {
-        bytes.get(*start) == Some(&0x45)
-            && bytes.get(start + 10..start + 12) != Some(&[0, 0])
-            && !ip::has_wrong_header_checksum(bytes, *start)
-            && matches!(ip::parse_packet(bytes, *start, 4), IpPacket::Fragment(_))
+/// Returns the fragment of a datagram in `bytes`. Its IPv4 header has a correct checksum, or
+/// its IP header without a checksum has a length that agrees with that of `bytes`.
+pub(crate) fn fragment(bytes: &[u8]) -> Option<Fragment> {
+    (0..bytes.len().min(SEARCHED_BYTES)).find_map(|start| {
+        let (version, [high, low], has_checksum) = match *bytes.get(start..)? {
+            [0x45, _, high, low, _, _, _, _, _, _, sum_high, sum_low, ..] => {
+                (4, [high, low], [sum_high, sum_low] != [0; 2])
+            }
+            [0x60..=0x6f, _, _, _, high, low, V6_FRAGMENT, ..] => {
+                (6, [high, low], false)
+            }
+            _ => return None,
+        };
+        let header_len = if version == 6 { V6_HEADER } else { 0 };
+        let len = header_len + usize::from(u16::from_be_bytes([high, low]));
+        let trailer = (bytes.len() - start).checked_sub(len)?;
+        let is_sound = if has_checksum {
+            !ip::has_wrong_header_checksum(bytes, start)
+        } else {
+            trailer <= MAX_TRAILER
+        };
+        match ip::parse_packet(bytes, start, version) {
+            IpPacket::Fragment(fragment) if is_sound => Some(fragment),
+            _ => None,
+        }
     })
 }
 

@@ -30,7 +30,7 @@ use crate::{
     packet::DATA_BYTES,
 };
 
-/// The maximum number of IP packets in each other.
+/// The maximum number of IP packets in each other that are followed. More are searched.
 const MAX_IP_PACKETS: usize = 8;
 
 /// The IP protocols whose contents are not layers.
@@ -146,7 +146,9 @@ impl ItemReader {
                 IpPacket::Short => return incomplete_frame(frame.frame, bytes),
             };
         }
-        ItemContent::Rejected(RejectReason::OtherProtocol)
+        let otherwise = ItemContent::Rejected(RejectReason::OtherProtocol);
+        let depth = depth.max(MAX_IP_PACKETS);
+        self.search(frame, bytes, (layer, address, depth), otherwise)
     }
 
     /// Classifies the UDP packet at `udp` of `bytes`.
@@ -321,10 +323,15 @@ impl ItemReader {
                     unknown_layer: Some(layer.layer),
                 })
             }
-            [] => match locate::fragment(bytes).filter(|start| *start > layer.start) {
-                Some(start) => {
-                    let layer = LayerStart::new(Layer::Ip(4), start);
-                    self.follow(frame, bytes, layer, address, depth + 1)
+            [] => match locate::fragment(bytes).filter(|_| depth <= MAX_IP_PACKETS) {
+                Some(fragment) => {
+                    let mac = layer.mac.filter(|_| address.is_none());
+                    let mut content =
+                        self.add_fragment(frame, bytes, &fragment, mac, depth + 1);
+                    if let ItemContent::Packet(packet) = &mut content {
+                        packet.unknown_layer.get_or_insert(layer.layer);
+                    }
+                    content
                 }
                 None => otherwise,
             },
