@@ -304,3 +304,84 @@ fn fragments_without_a_checksum_in_unknown_layers_are_reassembled() {
         }
     }
 }
+
+/// Opens a capture of `frames`, each captured up to 900 bytes, and expects that the complete
+/// blocks of all packets are read.
+#[track_caller]
+fn read_cut_packets(frames: &[Vec<u8>]) {
+    let capture = capture(ETHERNET, 900, frames);
+    let (log, packets_by_topic) = open_and_read(capture.into());
+    assert_eq!(packets_by_topic.keys().collect::<Vec<_>>(), ["velodyne_packets"]);
+    let read = payloads(&packets_by_topic, "velodyne_packets");
+    assert_eq!(read.len(), frames.len());
+    for (number, packet) in read.iter().enumerate() {
+        // At least seven blocks of 100 bytes, after at most 200 bytes of headers.
+        assert_eq!(packet[..700], data_packet(number)[..700]);
+    }
+    assert_eq!(damaged_packets(&log), (0, frames.len() as u64));
+}
+
+#[test]
+fn complete_blocks_are_read_in_unknown_datagrams() {
+    let datagram = |port, contents: &[u8]| {
+        ethernet(OUTER_MAC, 0x0800, &ip4(17, &udp(port, contents)))
+    };
+    let lisp = |number| datagram(4_341, &[&[0; 8], &lidar_ip(number)[..]].concat());
+    let vxlan = |number| {
+        let header = [8, 0, 0, 0, 0, 0, 0x2a, 0];
+        datagram(48_879, &[&header, &lidar_frame(number)[..]].concat())
+    };
+    let udp_lite = |number| {
+        let header = be16([2368, 2368, 8, 0x1234]);
+        let contents = [&header[..], &data_packet(number)].concat();
+        ethernet(MAC, 0x0800, &ip4(136, &contents))
+    };
+    let prefix = |number| {
+        let contents = [b"relay:", &data_packet(number)[..]].concat();
+        ethernet(MAC, 0x0800, &ip4(17, &udp(2368, &contents)))
+    };
+    let make_frames: [&dyn Fn(usize) -> Vec<u8>; 4] =
+        [&lisp, &vxlan, &udp_lite, &prefix];
+    for make_frame in make_frames {
+        read_cut_packets(&(0..PACKETS).map(make_frame).collect::<Vec<_>>());
+    }
+}
+
+/// Returns the datagram that RoboSense sends: the same blocks after a header of 42 bytes.
+fn robosense(number: usize) -> Vec<u8> {
+    let mut header = vec![0; 42];
+    header[..8].copy_from_slice(&[0x55, 0xaa, 0x05, 0x0a, 0x5a, 0xa5, 0x50, 0xa0]);
+    udp(6_699, &[&header, &data_packet(number)[..]].concat())
+}
+
+/// Returns the datagram that LSLidar sends: the same blocks before a tail of 12 bytes.
+fn lslidar(number: usize) -> Vec<u8> {
+    udp(2_368, &[&data_packet(number)[..], &[24, 1, 2, 3, 4, 5]].concat())
+}
+
+#[test]
+fn packets_of_other_lidars_with_similar_blocks_are_not_read() {
+    let plain = |udp: &[u8]| ethernet(MAC, 0x0800, &ip4(17, udp));
+    let unknown = |udp: &[u8]| ethernet(MAC, 0x88b5, &ip4(17, udp));
+    let in_udp = |udp: &[u8]| {
+        let contents = [&[0; 8], &ip4(17, udp)[..]].concat();
+        ethernet(MAC, 0x0800, &ip4(17, &crate::layers::udp(4_341, &contents)))
+    };
+    let wraps: [&dyn Fn(&[u8]) -> Vec<u8>; 3] = [&plain, &unknown, &in_udp];
+    for (make, snap_len) in [
+        (robosense as fn(usize) -> Vec<u8>, usize::MAX),
+        (robosense, 900),
+        (lslidar, usize::MAX),
+        (lslidar, 900),
+    ] {
+        for wrap in wraps {
+            let frames: Vec<_> =
+                (0..PACKETS).map(|number| wrap(&make(number))).collect();
+            let capture = capture(ETHERNET, snap_len, &frames);
+            let source = std::sync::Arc::new(Bytes::from(capture));
+            let log = CaptureLog::open(source, logtool_core::OpenOptions::default());
+            let packets = log.map_or(0, |log| count(&log, "packets"));
+            assert_eq!(packets, 0);
+        }
+    }
+}

@@ -6,8 +6,9 @@ use crate::{
     capture::{
         network::ip::{self, Fragment, IpPacket, UDP_HEADER},
         packets::{
+            manufacturer::{LSLIDAR_LEN, ROBOSENSE_HEADER, ROBOSENSE_STARTS},
             payload::{self, POSITION_BYTES},
-            ports::{DATA_PORT, POSITION_PORT},
+            ports::DATA_PORT,
         },
     },
     packet::{BLOCK_BYTES, Bank, DATA_BYTES, Firings},
@@ -19,6 +20,7 @@ const SEARCHED_BYTES: usize = 1024;
 
 /// The lengths that the UDP headers of packets of lidars declare.
 const DATA_UDP_LEN: [u8; 2] = ((UDP_HEADER + DATA_BYTES) as u16).to_be_bytes();
+const LSLIDAR_UDP_LEN: [u8; 2] = ((UDP_HEADER + LSLIDAR_LEN) as u16).to_be_bytes();
 const POSITION_UDP_LEN: [u8; 2] = ((UDP_HEADER + POSITION_BYTES) as u16).to_be_bytes();
 
 /// The length of an IPv6 header, and the number of the header of a fragment that follows.
@@ -34,20 +36,18 @@ pub(crate) struct LocatedPacket {
     pub(crate) is_position: bool,
     /// The position of the packet in the frame.
     pub(crate) payload: Range<usize>,
-    /// The destination port, or the default port if there is no UDP header before the packet.
-    pub(crate) port: u16,
+    /// The destination port, if there is a UDP header before the packet.
+    pub(crate) port: Option<u16>,
     /// The source address and the start of the IP packet, if there is a sound IP header
     /// before that of UDP.
     pub(crate) ip: Option<(IpAddr, usize)>,
 }
 
-/// Returns the packets of lidars in `bytes`, at most two.
+/// Returns the packets of lidars in `bytes`. Other bytes may be between them.
 pub(crate) fn packets(bytes: &[u8]) -> Vec<LocatedPacket> {
     let mut packets = Vec::new();
     let mut start = 0;
-    while packets.len() < 2
-        && let Some((is_position, at)) = next_packet(bytes, start)
-    {
+    while let Some((is_position, at)) = next_packet(bytes, start) {
         let len = if is_position { POSITION_BYTES } else { DATA_BYTES };
         let payload = at..at + len;
         start = payload.end;
@@ -56,31 +56,40 @@ pub(crate) fn packets(bytes: &[u8]) -> Vec<LocatedPacket> {
             declared.is_some_and(|(_, declared_len, _)| declared_len == len)
         });
         let declared = udp.and_then(|udp| ip::declared_udp(bytes, udp..payload.end));
-        let default = if is_position { POSITION_PORT } else { DATA_PORT };
-        let port = declared.map_or(default, |([_, destination], ..)| destination);
+        let port = declared.map(|([_, destination], ..)| destination);
         let ip = udp.and_then(|udp| ip_header(bytes, udp, true));
         packets.push(LocatedPacket { is_position, payload, port, ip });
     }
     packets
 }
 
-/// Returns the data packet at the end of `bytes` whose UDP header declares more bytes than
-/// there are. At least one block is complete.
-pub(crate) fn cut_packet(bytes: &[u8]) -> Option<LocatedPacket> {
-    let last = bytes.len().checked_sub(UDP_HEADER + BLOCK_BYTES)?;
-    (0..=last.min(SEARCHED_BYTES)).find_map(|udp| {
-        if bytes.get(udp + 4..udp + 6) != Some(&DATA_UDP_LEN) {
+/// Returns the data packet at the end of `bytes`, from `start` on, whose end is missing. At
+/// least one block is complete, or several have a known flag if no UDP header declares the
+/// length of the packet.
+pub(crate) fn cut_packet(bytes: &[u8], start: usize) -> Option<LocatedPacket> {
+    let first = start.max((bytes.len() + 1).saturating_sub(DATA_BYTES));
+    let last = bytes.len().checked_sub(BLOCK_BYTES)?.min(start + SEARCHED_BYTES);
+    (first..=last).find_map(|at| {
+        let blocks = bytes.get(at..)?;
+        let ports = [DATA_PORT; 2];
+        if !payload::may_be_lidar_packet(ports, DATA_BYTES, blocks)
+            || is_of_other_lidar(bytes, at)
+        {
             return None;
         }
-        let (ports, len, blocks) = ip::declared_udp(bytes, udp..bytes.len())?;
-        let is_cut = blocks.len() < len;
-        (is_cut && payload::may_be_lidar_packet(ports, len, blocks)).then(|| {
-            LocatedPacket {
-                is_position: false,
-                payload: udp + UDP_HEADER..bytes.len(),
-                port: ports[1],
-                ip: ip_header(bytes, udp, false),
-            }
+        let udp = at
+            .checked_sub(UDP_HEADER)
+            .filter(|udp| bytes.get(udp + 4..udp + 6) == Some(&DATA_UDP_LEN));
+        let is_first_block = || {
+            at.checked_sub(BLOCK_BYTES).is_none_or(|before| !has_flag(bytes, before))
+        };
+        let is_sound = udp.is_some() || has_several_flags(blocks) && is_first_block();
+        let declared = udp.and_then(|udp| ip::declared_udp(bytes, udp..bytes.len()));
+        is_sound.then(|| LocatedPacket {
+            is_position: false,
+            payload: at..bytes.len(),
+            port: declared.map(|([_, destination], ..)| destination),
+            ip: udp.and_then(|udp| ip_header(bytes, udp, false)),
         })
     })
 }
@@ -118,8 +127,7 @@ pub(crate) fn fragment(bytes: &[u8]) -> Option<Fragment> {
 fn next_packet(bytes: &[u8], start: usize) -> Option<(bool, usize)> {
     let end = bytes.len().min(start.saturating_add(SEARCHED_BYTES));
     (start..end).find_map(|at| {
-        let candidate = bytes.get(at..)?;
-        if is_data(candidate) {
+        if is_data(bytes, at) {
             Some((false, at))
         } else if is_position(bytes, at) {
             Some((true, at))
@@ -129,16 +137,38 @@ fn next_packet(bytes: &[u8], start: usize) -> Option<(bool, usize)> {
     })
 }
 
-/// Returns whether `bytes` starts with a data packet.
-fn is_data(bytes: &[u8]) -> bool {
-    let has_flag = |at: usize| {
-        let flag = bytes.get(at..).and_then(<[u8]>::first_chunk);
-        flag.is_some_and(|flag| Bank::from_flag(u16::from_le_bytes(*flag)).is_some())
-    };
-    // Most positions are excluded by the first flag. A packet always has several blocks.
-    has_flag(0)
-        && (1..4).any(|block| has_flag(block * BLOCK_BYTES))
-        && bytes.get(..DATA_BYTES).and_then(Firings::new).is_some_and(payload::is_data)
+/// Returns whether a data packet is at `at` of `bytes`.
+fn is_data(bytes: &[u8], at: usize) -> bool {
+    let candidate = bytes.get(at..).unwrap_or_default();
+    // Most positions are excluded by the first flag.
+    has_several_flags(candidate)
+        && candidate
+            .get(..DATA_BYTES)
+            .and_then(Firings::new)
+            .is_some_and(payload::is_data)
+        && !is_of_other_lidar(bytes, at)
+}
+
+/// Returns whether the first block and one of the next ones have a known flag. A packet
+/// always has several such blocks.
+fn has_several_flags(bytes: &[u8]) -> bool {
+    has_flag(bytes, 0) && (1..4).any(|block| has_flag(bytes, block * BLOCK_BYTES))
+}
+
+/// Returns whether a block with a known flag may start at `at` of `bytes`.
+fn has_flag(bytes: &[u8], at: usize) -> bool {
+    let flag = bytes.get(at..).and_then(<[u8]>::first_chunk);
+    flag.is_some_and(|flag| Bank::from_flag(u16::from_le_bytes(*flag)).is_some())
+}
+
+/// Returns whether the blocks at `at` of `bytes` are those of a packet of another
+/// manufacturer, whose blocks are like Velodyne's.
+fn is_of_other_lidar(bytes: &[u8], at: usize) -> bool {
+    let header =
+        at.checked_sub(ROBOSENSE_HEADER).and_then(|start| bytes.get(start..at));
+    let udp_len = at.checked_sub(4).and_then(|start| bytes.get(start..start + 2));
+    header.is_some_and(|header| ROBOSENSE_STARTS.iter().any(|s| header.starts_with(s)))
+        || udp_len == Some(&LSLIDAR_UDP_LEN)
 }
 
 /// Returns whether a position packet is at `at` of `bytes`, after a UDP header that declares
@@ -197,7 +227,7 @@ mod tests {
             let found = packets(&frame);
             assert_eq!(found.len(), 1);
             assert_eq!(found[0].payload, header_len..header_len + DATA_BYTES);
-            assert_eq!((found[0].port, found[0].ip), (DATA_PORT, None));
+            assert_eq!((found[0].port, found[0].ip), (None, None));
         }
         let cut = [&[7; 42], &data_packet()[..1_100], &[0; 4]].concat();
         assert_eq!(packets(&cut), []);
@@ -212,7 +242,7 @@ mod tests {
         let mut frame = vec![9; 5];
         frame_writer::append_frame(&mut frame, sender, 0, &data_packet());
         let found = packets(&frame);
-        assert_eq!((found[0].port, found[0].ip), (2370, Some((address, 19))));
+        assert_eq!((found[0].port, found[0].ip), (Some(2370), Some((address, 19))));
         // A wrong checksum.
         frame[19 + 12] ^= 1;
         assert_eq!(packets(&frame)[0].ip, None);

@@ -17,6 +17,7 @@ use crate::{
         packets::{
             locate::{self, LocatedPacket},
             payload::{self, POSITION_BYTES, Payload},
+            ports::DATA_PORT,
             sender::{Device, Sender},
         },
         reader::{
@@ -160,10 +161,19 @@ impl ItemReader {
         header: IpHeader,
         depth: usize,
     ) -> InDatagram {
-        let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
-            return incomplete_datagram(frame.frame, bytes, udp, header);
-        };
         let IpHeader { source, destination, identification, mac } = header;
+        let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
+            let start = udp.start + UDP_HEADER;
+            let declared = ip::declared_udp(bytes, udp.clone());
+            let layer = Layer::UdpPort(declared.map_or(0, |([_, port], ..)| port));
+            return match incomplete_datagram(frame.frame, bytes, udp, header) {
+                InDatagram::Content(otherwise @ ItemContent::Rejected(_)) => {
+                    let place = (LayerStart { layer, start, mac }, Some(source), depth);
+                    InDatagram::Content(self.search(frame, bytes, place, otherwise))
+                }
+                in_datagram => in_datagram,
+            };
+        };
         let ports = [datagram.source_port, datagram.destination_port];
         let port = datagram.destination_port;
         let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
@@ -292,7 +302,7 @@ impl ItemReader {
     ) -> ItemContent {
         let mut packets = locate::packets(bytes);
         if packets.is_empty() && frame.frame.is_truncated() {
-            packets.extend(locate::cut_packet(bytes));
+            packets.extend(locate::cut_packet(bytes, 0));
         }
         match &packets[..] {
             // Errors of ICMP quote packets, and a stream may be the transfer of a log.
@@ -300,28 +310,8 @@ impl ItemReader {
                 if !matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6))
                     || packet.payload.start == layer.start + UDP_HEADER =>
             {
-                let LocatedPacket { is_position, payload, port, ip } = packet.clone();
-                // The hardware address is not that of a packet in a tunnel.
-                let mac = layer.mac.filter(|_| address.is_none() || ip.is_none());
-                let address = ip.map(|(address, _)| address).or(address);
-                let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-                let device = Device { interface: frame.frame.interface, mac, address };
-                let identification =
-                    ip.map_or(0, |(_, start)| ip::identification(bytes, start));
-                let sender = Sender { device, port, is_position };
-                if !is_position && payload.len() < DATA_BYTES {
-                    let blocks = bytes.get(payload).unwrap_or_default();
-                    return completed(frame.frame, sender, identification, blocks)
-                        .unwrap_or(otherwise);
-                }
-                ItemContent::Packet(LidarPacket {
-                    sender,
-                    time: frame.frame.time,
-                    identification,
-                    bytes: PacketBytes::InItem(payload),
-                    doubt: None,
-                    unknown_layer: Some(layer.layer),
-                })
+                let found = found_packet(frame.frame, bytes, (layer, address), packet);
+                found.map_or(otherwise, ItemContent::Packet)
             }
             [] => match locate::fragment(bytes).filter(|_| depth <= MAX_IP_PACKETS) {
                 Some(fragment) => {
@@ -375,4 +365,41 @@ impl ItemReader {
             && (is_of_lidar() || !locate::packets(bytes).is_empty());
         is_damaged.then_some(ItemContent::WrongHeader(device))
     }
+}
+
+/// Returns the packet of a lidar that was located in `bytes`, in a layer with unknown
+/// contents, or `None` if it has no complete block. `address` is the source of the IP packet
+/// around the layer.
+fn found_packet(
+    frame: &Frame,
+    bytes: &[u8],
+    (layer, address): (LayerStart, Option<IpAddr>),
+    packet: &LocatedPacket,
+) -> Option<LidarPacket> {
+    let LocatedPacket { is_position, payload, port, ip } = packet.clone();
+    // The hardware address is not that of a packet in a tunnel.
+    let mac = layer.mac.filter(|_| address.is_none() || ip.is_none());
+    let address = ip.map(|(address, _)| address).or(address);
+    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let device = Device { interface: frame.interface, mac, address };
+    let identification = ip.map_or(0, |(_, start)| ip::identification(bytes, start));
+    let port = port.unwrap_or(match layer.layer {
+        Layer::UdpPort(port) => port,
+        _ => DATA_PORT,
+    });
+    let sender = Sender { device, port, is_position };
+    let unknown_layer = Some(layer.layer);
+    if !is_position && payload.len() < DATA_BYTES {
+        let blocks = bytes.get(payload).unwrap_or_default();
+        let packet = completed(frame, sender, identification, blocks)?;
+        return Some(LidarPacket { unknown_layer, ..packet });
+    }
+    Some(LidarPacket {
+        sender,
+        time: frame.time,
+        identification,
+        bytes: PacketBytes::InItem(payload),
+        doubt: None,
+        unknown_layer,
+    })
 }

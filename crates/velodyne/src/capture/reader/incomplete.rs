@@ -88,16 +88,16 @@ pub(super) fn completed(
     sender: Sender,
     identification: u32,
     blocks: &[u8],
-) -> Option<ItemContent> {
+) -> Option<LidarPacket> {
     let bytes = packet::complete(blocks, frame.time)?.to_vec();
-    Some(ItemContent::Packet(LidarPacket {
+    Some(LidarPacket {
         sender,
         time: frame.time,
         identification,
         bytes: PacketBytes::Owned(bytes),
         doubt: Some(Doubt::Incomplete),
         unknown_layer: None,
-    }))
+    })
 }
 
 /// Classifies the UDP packet at `udp` of `bytes`, which is invalid: its end was not
@@ -119,9 +119,8 @@ pub(super) fn incomplete_datagram(
             let device = Device { interface: frame.interface, mac, address: source };
             let sender = Sender { device, port, is_position: false };
             let completed = completed(frame, sender, identification, blocks);
-            InDatagram::Content(
-                completed.unwrap_or(ItemContent::Lost(RejectReason::Short)),
-            )
+            let otherwise = ItemContent::Lost(RejectReason::Short);
+            InDatagram::Content(completed.map_or(otherwise, ItemContent::Packet))
         }
         Some(([_, port], ..)) if tunnels::is_port(port) => {
             let layer = Layer::UdpPort(port);
