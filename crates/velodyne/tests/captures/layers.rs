@@ -385,3 +385,31 @@ fn packets_of_other_lidars_with_similar_blocks_are_not_read() {
         }
     }
 }
+
+#[test]
+fn packets_with_a_prefix_or_a_trailer_are_read() {
+    let datagram = |number, port, prefix: &[u8], trailer: &[u8]| {
+        let payload = [prefix, &data_packet(number), trailer].concat();
+        ethernet(MAC, 0x0800, &ip4(17, &udp(port, &payload)))
+    };
+    for (port, prefix, trailer) in [
+        (2_368, &b""[..], &[0; 8][..]),
+        (2_368, b"", &[0; 1]),
+        (2_368, b"", &[9; 56]),
+        (9_999, b"", &[0; 4]),
+        (2_368, b"relay:", b""),
+        (2_370, b"relay: ", &[1; 3]),
+    ] {
+        let frames = frames_of(|number| datagram(number, port, prefix, trailer));
+        let log = read_packets(frames, 0..PACKETS);
+        assert_eq!(damaged_packets(&log), (0, 0));
+        assert_eq!(count(&log, "packets_in_unknown_layers"), PACKETS as u64);
+        let one = frames_of(|number| match number {
+            7 => datagram(number, port, prefix, trailer),
+            _ => datagram(number, port, b"", b""),
+        });
+        let log = read_packets(one, 0..PACKETS);
+        assert_eq!(damaged_packets(&log), (0, 0));
+        assert_eq!(count(&log, "packets_in_unknown_layers"), 1);
+    }
+}

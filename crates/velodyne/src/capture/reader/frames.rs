@@ -222,9 +222,13 @@ impl ItemReader {
             {
                 RejectReason::Broken
             }
-            Payload::OtherLidar(manufacturer) => RejectReason::OtherLidar(manufacturer),
-            Payload::Other => {
-                let otherwise = ItemContent::Rejected(RejectReason::OtherDatagram);
+            // A packet may have a prefix or a trailer.
+            Payload::OtherLidar(_) | Payload::Other => {
+                let reason = match class {
+                    Payload::OtherLidar(other) => RejectReason::OtherLidar(other),
+                    _ => RejectReason::OtherDatagram,
+                };
+                let otherwise = ItemContent::Rejected(reason);
                 let place = (layer, Some(source), depth);
                 return InDatagram::Content(
                     self.search(frame, bytes, place, otherwise),
@@ -232,9 +236,7 @@ impl ItemReader {
             }
         };
         InDatagram::Content(match reason {
-            RejectReason::WrongFlags | RejectReason::OtherLidar(_) => {
-                ItemContent::Rejected(reason)
-            }
+            RejectReason::WrongFlags => ItemContent::Rejected(reason),
             _ => ItemContent::Lost(reason),
         })
     }
