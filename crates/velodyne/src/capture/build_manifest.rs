@@ -296,7 +296,11 @@ impl ManifestBuilder {
     ) -> Result<u64> {
         let end = offset + item.len() as u64;
         match content {
-            ItemContent::Packet(packet) => self.record_packet(offset, &packet, item),
+            ItemContent::Packet(packet) => {
+                packet
+                    .all()
+                    .for_each(|packet| self.record_packet(offset, packet, item));
+            }
             ItemContent::Fragment => {
                 self.counts.count_fragment();
                 self.extends_damage = false;

@@ -413,3 +413,77 @@ fn packets_with_a_prefix_or_a_trailer_are_read() {
         assert_eq!(count(&log, "packets_in_unknown_layers"), 1);
     }
 }
+
+#[test]
+fn all_packets_of_a_frame_are_read() {
+    let pair = |first: usize| [first, first + 1];
+    let unknown = |numbers: &[usize]| {
+        let packets: Vec<_> = numbers.iter().map(|number| lidar_ip(*number)).collect();
+        ethernet(MAC, 0x88b5, &packets.concat())
+    };
+    let coalesced = |port| {
+        move |numbers: &[usize]| {
+            let packets: Vec<_> =
+                numbers.iter().map(|number| data_packet(*number)).collect();
+            ethernet(MAC, 0x0800, &ip4(17, &udp(port, &packets.concat())))
+        }
+    };
+    let aggregate = |numbers: &[usize]| {
+        let header = [&[0x88, 2, 0, 0][..], &[0xff; 6], &OUTER_MAC, &MAC];
+        let mut frame = [&header.concat()[..], &[0x10, 0, 0x80, 0]].concat();
+        for number in numbers {
+            let packet = lidar_ip(*number);
+            frame.extend([0xff; 6]);
+            frame.extend(MAC);
+            frame.extend(be16([8 + packet.len()]));
+            frame.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+            frame.extend(&packet);
+            frame.resize(26 + (frame.len() - 26).next_multiple_of(4), 0);
+        }
+        frame
+    };
+    let (coalesced, other_port) = (coalesced(2_368), coalesced(9_999));
+    type Wrap<'w> = &'w dyn Fn(&[usize]) -> Vec<u8>;
+    let wraps: [(u32, Wrap<'_>); 4] = [
+        (ETHERNET, &unknown),
+        (ETHERNET, &coalesced),
+        (ETHERNET, &other_port),
+        (105, &aggregate),
+    ];
+    for (link, wrap) in wraps {
+        // Pairs, and frames with one to five packets.
+        let pairs: Vec<_> =
+            (0..PACKETS).step_by(2).map(|first| wrap(&pair(first))).collect();
+        let log = read_packets(capture(link, usize::MAX, &pairs), 0..PACKETS);
+        assert_eq!(damaged_packets(&log), (0, 0));
+        let numbers =
+            [&[0][..], &[1, 2], &[3, 4, 5], &[6, 7, 8, 9, 10], &[11], &[12, 13]];
+        let frames: Vec<_> = numbers.into_iter().map(wrap).collect();
+        let log = read_packets(capture(link, usize::MAX, &frames), 0..14);
+        assert_eq!(damaged_packets(&log), (0, 0));
+        // A mirror port sends each frame twice.
+        let twice: Vec<_> =
+            pairs.iter().flat_map(|frame| [frame.clone(), frame.clone()]).collect();
+        let log = read_packets(capture(link, usize::MAX, &twice), 0..PACKETS);
+        assert_eq!(count(&log, "duplicate_packets"), 10);
+    }
+    // The second packet of a frame is cut, and each datagram has fragments.
+    let frames: Vec<_> =
+        (0..PACKETS).step_by(2).map(|first| coalesced(&pair(first))).collect();
+    let (log, packets) =
+        open_and_read(capture(ETHERNET, 42 + 1_206 + 250, &frames).into());
+    let packets = payloads(&packets, "velodyne_packets");
+    assert_eq!((packets.len(), damaged_packets(&log)), (PACKETS, (0, 10)));
+    assert!(
+        packets
+            .iter()
+            .enumerate()
+            .all(|(n, packet)| packet[..200] == data_packet(n)[..200])
+    );
+    let frames = (0..PACKETS).step_by(2).flat_map(|first| {
+        let packets = [data_packet(first), data_packet(first + 1)].concat();
+        fragments(first, &udp(2_368, &packets))
+    });
+    let frames: Vec<_> = frames.collect();
+    read_packets(capture(ETHERNET, usize::MAX, &frames), 0..PACKETS);
+}

@@ -211,6 +211,7 @@ impl ItemReader {
                     bytes: PacketBytes::InItem(datagram.payload),
                     doubt: None,
                     unknown_layer: None,
+                    others: Vec::new(),
                 }));
             }
             Payload::Corrupted => RejectReason::Corrupted,
@@ -279,12 +280,12 @@ impl ItemReader {
             }
         };
         match &mut content {
-            ItemContent::Packet(packet) => {
+            ItemContent::Packet(packet) => packet.change_all(|packet| {
                 if let PacketBytes::InItem(range) = &packet.bytes {
                     let payload = whole.bytes.get(range.clone()).unwrap_or_default();
                     packet.bytes = PacketBytes::Owned(payload.to_vec());
                 }
-            }
+            }),
             ItemContent::Lost(_) | ItemContent::WrongHeader(_) => {
                 self.reassembler.record_lost_datagram(whole.frames)
             }
@@ -293,8 +294,8 @@ impl ItemReader {
         content
     }
 
-    /// Searches `bytes` for a packet of a lidar, because the contents of this layer are
-    /// unknown. Returns `otherwise` if it does not contain one.
+    /// Searches `bytes` for packets of lidars, because the contents of this layer are
+    /// unknown. Returns `otherwise` if there are none.
     fn search(
         &mut self,
         frame: &FrameInFile<'_>,
@@ -303,18 +304,11 @@ impl ItemReader {
         otherwise: ItemContent,
     ) -> ItemContent {
         let mut packets = locate::packets(bytes);
-        if packets.is_empty() && frame.frame.is_truncated() {
-            packets.extend(locate::cut_packet(bytes, 0));
+        if frame.frame.is_truncated() {
+            let end = packets.last().map_or(0, |packet| packet.payload.end);
+            packets.extend(locate::cut_packet(bytes, end));
         }
         match &packets[..] {
-            // Errors of ICMP quote packets, and a stream may be the transfer of a log.
-            [packet]
-                if !matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6))
-                    || packet.payload.start == layer.start + UDP_HEADER =>
-            {
-                let found = found_packet(frame.frame, bytes, (layer, address), packet);
-                found.map_or(otherwise, ItemContent::Packet)
-            }
             [] => match locate::fragment(bytes).filter(|_| depth <= MAX_IP_PACKETS) {
                 Some(fragment) => {
                     let mac = layer.mac.filter(|_| address.is_none());
@@ -327,8 +321,31 @@ impl ItemReader {
                 }
                 None => otherwise,
             },
-            [_] if layer.layer != Layer::IpProtocol(TCP) => otherwise,
-            _ => ItemContent::Lost(RejectReason::Hidden),
+            // Errors of ICMP quote packets, and a stream may be the transfer of a log.
+            [first, others @ ..]
+                if matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6))
+                    && (first.payload.start != layer.start + UDP_HEADER
+                        || !others.is_empty()) =>
+            {
+                let is_stream = layer.layer == Layer::IpProtocol(TCP);
+                if is_stream || !others.is_empty() {
+                    ItemContent::Lost(RejectReason::Hidden)
+                } else {
+                    otherwise
+                }
+            }
+            _ => {
+                let mut found = packets.iter().filter_map(|packet| {
+                    found_packet(frame.frame, bytes, (layer, address), packet)
+                });
+                match found.next() {
+                    Some(first) => {
+                        let others = found.collect();
+                        ItemContent::Packet(LidarPacket { others, ..first })
+                    }
+                    None => otherwise,
+                }
+            }
         }
     }
 
@@ -403,5 +420,6 @@ fn found_packet(
         bytes: PacketBytes::InItem(payload),
         doubt: None,
         unknown_layer,
+        others: Vec::new(),
     })
 }
