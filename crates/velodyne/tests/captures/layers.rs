@@ -487,3 +487,25 @@ fn all_packets_of_a_frame_are_read() {
     let frames: Vec<_> = frames.collect();
     read_packets(capture(ETHERNET, usize::MAX, &frames), 0..PACKETS);
 }
+
+#[test]
+fn corrupted_packets_in_unknown_layers_are_damage() {
+    let unknown = |packet: &[u8]| ethernet(MAC, 0x88b5, &ip4(17, &udp(2368, packet)));
+    let prefix = |packet: &[u8]| {
+        ethernet(MAC, 0x0800, &ip4(17, &udp(2368, &[b"relay", packet].concat())))
+    };
+    let wraps: [&dyn Fn(&[u8]) -> Vec<u8>; 2] = [&unknown, &prefix];
+    for wrap in wraps {
+        for blocks in [0..1, 3..4, 0..6] {
+            let frames = frames_of(|number| {
+                let mut packet = data_packet(number);
+                if number == 9 {
+                    blocks.clone().for_each(|block| packet[100 * block] ^= 4);
+                }
+                wrap(&packet)
+            });
+            let log = read_packets(frames, (0..PACKETS).filter(|number| *number != 9));
+            assert_eq!(damaged_packets(&log), (1, 0));
+        }
+    }
+}

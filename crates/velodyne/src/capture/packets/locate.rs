@@ -11,12 +11,15 @@ use crate::{
             ports::DATA_PORT,
         },
     },
-    packet::{BLOCK_BYTES, Bank, DATA_BYTES, Firings},
+    packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings},
 };
 
 /// The number of bytes at the start of a frame that are searched. The headers of all layers
 /// that we know are shorter.
 const SEARCHED_BYTES: usize = 1024;
+
+/// The first byte of all known flags.
+const FLAG_START: u8 = 0xff;
 
 /// The lengths that the UDP headers of packets of lidars declare.
 const DATA_UDP_LEN: [u8; 2] = ((UDP_HEADER + DATA_BYTES) as u16).to_be_bytes();
@@ -80,10 +83,8 @@ pub(crate) fn cut_packet(bytes: &[u8], start: usize) -> Option<LocatedPacket> {
         let udp = at
             .checked_sub(UDP_HEADER)
             .filter(|udp| bytes.get(udp + 4..udp + 6) == Some(&DATA_UDP_LEN));
-        let is_first_block = || {
-            at.checked_sub(BLOCK_BYTES).is_none_or(|before| !has_flag(bytes, before))
-        };
-        let is_sound = udp.is_some() || has_several_flags(blocks) && is_first_block();
+        let is_sound =
+            udp.is_some() || has_several_flags(blocks) && is_first_block(bytes, at);
         let declared = udp.and_then(|udp| ip::declared_udp(bytes, udp..bytes.len()));
         is_sound.then(|| LocatedPacket {
             is_position: false,
@@ -97,29 +98,32 @@ pub(crate) fn cut_packet(bytes: &[u8], start: usize) -> Option<LocatedPacket> {
 /// Returns the fragment of a datagram in `bytes`. Its IPv4 header has a correct checksum, or
 /// its IP header without a checksum has a length that agrees with that of `bytes`.
 pub(crate) fn fragment(bytes: &[u8]) -> Option<Fragment> {
-    (0..bytes.len().min(SEARCHED_BYTES)).find_map(|start| {
-        let (version, [high, low], has_checksum) = match *bytes.get(start..)? {
-            [0x45, _, high, low, _, _, _, _, _, _, sum_high, sum_low, ..] => {
-                (4, [high, low], [sum_high, sum_low] != [0; 2])
+    let starts = bytes.iter().take(SEARCHED_BYTES).enumerate();
+    starts.filter(|(_, byte)| matches!(byte, 0x45 | 0x60..=0x6f)).find_map(
+        |(start, _)| {
+            let (version, [high, low], has_checksum) = match *bytes.get(start..)? {
+                [0x45, _, high, low, _, _, _, _, _, _, sum_high, sum_low, ..] => {
+                    (4, [high, low], [sum_high, sum_low] != [0; 2])
+                }
+                [0x60..=0x6f, _, _, _, high, low, V6_FRAGMENT, ..] => {
+                    (6, [high, low], false)
+                }
+                _ => return None,
+            };
+            let header_len = if version == 6 { V6_HEADER } else { 0 };
+            let len = header_len + usize::from(u16::from_be_bytes([high, low]));
+            let trailer = (bytes.len() - start).checked_sub(len)?;
+            let is_sound = if has_checksum {
+                !ip::has_wrong_header_checksum(bytes, start)
+            } else {
+                trailer <= MAX_TRAILER
+            };
+            match ip::parse_packet(bytes, start, version) {
+                IpPacket::Fragment(fragment) if is_sound => Some(fragment),
+                _ => None,
             }
-            [0x60..=0x6f, _, _, _, high, low, V6_FRAGMENT, ..] => {
-                (6, [high, low], false)
-            }
-            _ => return None,
-        };
-        let header_len = if version == 6 { V6_HEADER } else { 0 };
-        let len = header_len + usize::from(u16::from_be_bytes([high, low]));
-        let trailer = (bytes.len() - start).checked_sub(len)?;
-        let is_sound = if has_checksum {
-            !ip::has_wrong_header_checksum(bytes, start)
-        } else {
-            trailer <= MAX_TRAILER
-        };
-        match ip::parse_packet(bytes, start, version) {
-            IpPacket::Fragment(fragment) if is_sound => Some(fragment),
-            _ => None,
-        }
-    })
+        },
+    )
 }
 
 /// Returns the position of the next packet from `start` on, and whether it is a position
@@ -141,12 +145,35 @@ fn next_packet(bytes: &[u8], start: usize) -> Option<(bool, usize)> {
 fn is_data(bytes: &[u8], at: usize) -> bool {
     let candidate = bytes.get(at..).unwrap_or_default();
     // Most positions are excluded by the first flag.
-    has_several_flags(candidate)
+    candidate.first() == Some(&FLAG_START)
+        && has_several_flags(candidate)
         && candidate
             .get(..DATA_BYTES)
             .and_then(Firings::new)
             .is_some_and(payload::is_data)
         && !is_of_other_lidar(bytes, at)
+}
+
+/// Returns whether `bytes` contain a data packet in which at most half of the blocks have
+/// unknown flags.
+pub(crate) fn has_corrupted_packet(bytes: &[u8]) -> bool {
+    const HALF: usize = BLOCKS / 2;
+    let Some(last) = bytes.len().checked_sub(DATA_BYTES) else { return false };
+    let last_first = last.min(SEARCHED_BYTES) + HALF * BLOCK_BYTES;
+    // The first block with a known flag.
+    let starts = bytes.iter().take(last_first + 1).enumerate();
+    starts.filter(|(_, byte)| **byte == FLAG_START).any(|(first, _)| {
+        let is_known = |block: &usize| has_flag(bytes, first + block * BLOCK_BYTES);
+        is_known(&0)
+            && is_first_block(bytes, first)
+            && !is_of_other_lidar(bytes, first)
+            && (0..BLOCKS).filter(is_known).count() >= HALF
+    })
+}
+
+/// Returns whether no block with a known flag is before the one at `at` of `bytes`.
+fn is_first_block(bytes: &[u8], at: usize) -> bool {
+    at.checked_sub(BLOCK_BYTES).is_none_or(|before| !has_flag(bytes, before))
 }
 
 /// Returns whether the first block and one of the next ones have a known flag. A packet

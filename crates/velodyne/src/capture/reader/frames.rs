@@ -308,6 +308,9 @@ impl ItemReader {
             let end = packets.last().map_or(0, |packet| packet.payload.end);
             packets.extend(locate::cut_packet(bytes, end));
         }
+        // Errors of ICMP quote packets, and a stream may be the transfer of a log.
+        let may_be_copies =
+            matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6));
         match &packets[..] {
             [] => match locate::fragment(bytes).filter(|_| depth <= MAX_IP_PACKETS) {
                 Some(fragment) => {
@@ -319,11 +322,13 @@ impl ItemReader {
                     }
                     content
                 }
+                None if !may_be_copies && locate::has_corrupted_packet(bytes) => {
+                    ItemContent::Lost(RejectReason::Corrupted)
+                }
                 None => otherwise,
             },
-            // Errors of ICMP quote packets, and a stream may be the transfer of a log.
             [first, others @ ..]
-                if matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6))
+                if may_be_copies
                     && (first.payload.start != layer.start + UDP_HEADER
                         || !others.is_empty()) =>
             {
