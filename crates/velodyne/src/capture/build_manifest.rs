@@ -25,7 +25,7 @@ use crate::{
             topic_stats::TopicStatsTable,
         },
         container::{Classification, Container},
-        corrections::{Corrections, WrongHeaders},
+        corrections::{Corrections, wrong_headers::WrongHeaders},
         format_state::{FormatState, PartStart},
         hour_counter::HourCounter,
         item::{Declaration, Section},
@@ -353,7 +353,8 @@ impl ManifestBuilder {
         }
         if let Some(layer) = packet.unknown_layer {
             self.counts.count_found(layer, offset);
-            self.wrong_headers.count_found(packet.sender, layer);
+            let has_unreadable_ip = packet.has_unreadable_ip;
+            self.wrong_headers.count_found(packet.sender, layer, has_unreadable_ip);
         }
         self.extends_damage = false;
         if let Some(part) = self.parts.last_mut() {

@@ -1,7 +1,9 @@
 //! Corrections that only a whole capture shows: which senders never have correct header
 //! checksums, and which senders do not exist, but are another one with a wrong bit.
 
-use std::{collections::BTreeMap, net::IpAddr};
+pub(crate) mod wrong_headers;
+
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +11,7 @@ use crate::{
     anomaly::Anomaly,
     capture::{
         codes,
-        network::layer::Layer,
+        corrections::wrong_headers::WrongHeaders,
         packets::sender::{Device, Sender},
     },
 };
@@ -19,10 +21,6 @@ const MIN_PACKETS: u64 = 3;
 
 /// The minimum ratio of the packets of a sender to the packets with one wrong bit in its address.
 const MIN_RATIO: u64 = 4;
-
-/// The maximum number of devices with wrong header checksums that are counted, and that of
-/// senders whose packets are found in unknown layers.
-const MAX_DEVICES: usize = 256;
 
 /// The corrections of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,43 +39,6 @@ pub(crate) struct ReplacedSender {
     sender: Sender,
     by: Sender,
     packets: u64,
-}
-
-/// The numbers of packets with wrong header checksums, and of those behind unknown headers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WrongHeaders {
-    packets: u64,
-    of_devices: BTreeMap<Device, u64>,
-    /// The numbers of packets whose hardware address is uncertain.
-    found: BTreeMap<Sender, u64>,
-}
-
-impl WrongHeaders {
-    /// Counts a packet from `device`.
-    pub(crate) fn count(&mut self, device: Device) {
-        self.packets += 1;
-        if self.of_devices.len() < MAX_DEVICES || self.of_devices.contains_key(&device)
-        {
-            *self.of_devices.entry(device).or_default() += 1;
-        }
-    }
-
-    /// Counts a packet that was found in an unknown `layer` and seems to be from `sender`. Its
-    /// hardware address is uncertain, unless the headers of its IP packet were followed.
-    pub(crate) fn count_found(&mut self, sender: Sender, layer: Layer) {
-        let is_certain = matches!(layer, Layer::IpProtocol(_) | Layer::UdpPort(_))
-            && sender.device.mac.is_some();
-        let is_counted =
-            self.found.len() < MAX_DEVICES || self.found.contains_key(&sender);
-        if is_counted && !is_certain {
-            *self.found.entry(sender).or_default() += 1;
-        }
-    }
-
-    /// Returns whether all `packets` of `sender` have an uncertain hardware address.
-    fn has_uncertain_mac(&self, sender: Sender, packets: u64) -> bool {
-        self.found.get(&sender) == Some(&packets)
-    }
 }
 
 impl Corrections {
@@ -195,7 +156,7 @@ fn replaced_senders(
     wrong: &WrongHeaders,
 ) -> Vec<ReplacedSender> {
     let replaced = senders.iter().filter_map(|(sender, packets)| {
-        let by = without_address(*sender, senders)
+        let by = without_address((*sender, *packets), senders, wrong)
             .or_else(|| damaged((*sender, *packets), senders, wrong))?;
         Some(ReplacedSender { sender: *sender, by, packets: *packets })
     });
@@ -205,24 +166,37 @@ fn replaced_senders(
 }
 
 /// Returns the sender of packets whose headers have no address, if the capture has packets
-/// of a single lidar besides.
-fn without_address(sender: Sender, senders: &[(Sender, u64)]) -> Option<Sender> {
-    if !sender.device.address.is_unspecified() {
+/// of a single lidar besides. Packets with the address of an outer layer are at most a
+/// quarter as many.
+fn without_address(
+    (sender, packets): (Sender, u64),
+    senders: &[(Sender, u64)],
+    wrong: &WrongHeaders,
+) -> Option<Sender> {
+    if !wrong.has_uncertain_address(sender, packets) {
         return None;
     }
+    let with_address = || {
+        senders
+            .iter()
+            .filter(|(other, packets)| !wrong.has_uncertain_address(*other, *packets))
+    };
     let mut devices: Vec<Device> = Vec::new();
-    for (other, _) in senders {
-        let device = other.device;
-        if !device.address.is_unspecified() && !devices.contains(&device) {
-            devices.push(device);
+    for (Sender { device, .. }, _) in with_address() {
+        if !devices.contains(device) {
+            devices.push(*device);
         }
     }
     let &[device] = &devices[..] else { return None };
-    let of_device = |(other, _): &&(Sender, u64)| {
-        other.device == device && other.is_position == sender.is_position
-    };
-    let port =
-        senders.iter().find(of_device).map_or(sender.port, |(other, _)| other.port);
+    let other_packets: u64 = with_address().map(|(_, packets)| packets).sum();
+    let is_outer = !sender.device.address.is_unspecified();
+    if is_outer && packets != 1 && other_packets / MIN_RATIO < packets {
+        return None;
+    }
+    let has_same_type =
+        |(other, _): &&(Sender, u64)| other.is_position == sender.is_position;
+    let other = with_address().find(has_same_type);
+    let port = other.map_or(sender.port, |(other, _)| other.port);
     Some(Sender { device, port, ..sender })
 }
 
@@ -314,7 +288,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::capture::network::layer::Mac;
+    use crate::capture::network::layer::{Layer, Mac};
 
     fn sender(mac: Option<u8>, address: [u8; 4], port: u16) -> Sender {
         let device = Device {
@@ -378,7 +352,7 @@ mod tests {
         // Of packets in an unknown layer, up to a quarter of the others.
         let found = |other: Sender, packets, layer| {
             let mut wrong = WrongHeaders::default();
-            (0..packets).for_each(|_| wrong.count_found(other, layer));
+            (0..packets).for_each(|_| wrong.count_found(other, layer, false));
             let senders = [(lidar, 20), (other, packets)];
             Corrections::new(&senders, &wrong).sender(other)
         };
@@ -394,8 +368,8 @@ mod tests {
         // Both lidars are behind the unknown layer, so that only a bit is a difference.
         let found_with = |other: Sender, packets| {
             let mut wrong = WrongHeaders::default();
-            (0..20).for_each(|_| wrong.count_found(lidar, layer));
-            (0..packets).for_each(|_| wrong.count_found(other, layer));
+            (0..20).for_each(|_| wrong.count_found(lidar, layer, false));
+            (0..packets).for_each(|_| wrong.count_found(other, layer, false));
             let senders = [(lidar, 20), (other, packets)];
             Corrections::new(&senders, &wrong).sender(other)
         };
@@ -428,6 +402,16 @@ mod tests {
         let unknown = sender(None, [0; 4], 2368);
         let lidar = sender(Some(1), ADDRESS, 2370);
         assert_eq!(replaced(unknown, 9).device, lidar.device);
+        // The address of an outer layer.
+        let outer = sender(Some(7), [10, 0, 0, 1], 2370);
+        let unreadable = |packets| {
+            let mut wrong = WrongHeaders::default();
+            let layer = Layer::EtherType(0x88b5);
+            (0..packets).for_each(|_| wrong.count_found(outer, layer, true));
+            let senders = [(lidar, 20), (outer, packets)];
+            Corrections::new(&senders, &wrong).sender(outer)
+        };
+        assert_eq!([1, 5, 6].map(unreadable), [lidar, lidar, outer]);
         let second = sender(Some(2), ADDRESS, 2368);
         let senders = [(lidar, 9), (second, 9), (unknown, 9)];
         let corrections = Corrections::new(&senders, &WrongHeaders::default());

@@ -61,6 +61,8 @@ pub(crate) struct LidarPacket {
     pub(crate) doubt: Option<Doubt>,
     /// The unknown layer in which the packet was found, if its headers do not lead to it.
     pub(crate) unknown_layer: Option<Layer>,
+    /// Whether there is a header of UDP before it, but no readable one of IP.
+    pub(crate) has_unreadable_ip: bool,
     /// The packets after it in the same frame.
     pub(crate) others: Vec<Self>,
 }
@@ -266,6 +268,7 @@ impl ItemReader {
             bytes: PacketBytes::InItem(0..bytes.len()),
             doubt: None,
             unknown_layer: None,
+            has_unreadable_ip: false,
             others: Vec::new(),
         })
     }

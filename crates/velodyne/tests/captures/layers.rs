@@ -154,9 +154,13 @@ fn damaged_layers_do_not_make_a_second_lidar() {
         [&[0, 0, 8, 0, 0, 0, 0, 0][..], &wifi.concat(), &snap, &lidar_ip(number)]
             .concat()
     };
+    let protocol_253 = |number| {
+        let contents = [&[0; 6], &lidar_ip(number)[..]].concat();
+        ethernet(OUTER_MAC, 0x0800, &ip4(253, &contents))
+    };
     type MakeFrame<'f> = &'f dyn Fn(usize) -> Vec<u8>;
     // The link type, the frames, and the byte and the bit that are changed.
-    let cases: [(u32, MakeFrame<'_>, usize, u8); 7] = [
+    let cases: [(u32, MakeFrame<'_>, usize, u8); 10] = [
         (1, &gre, 12, 4),
         (1, &ip_in_ip, 12, 4),
         (1, &vxlan, 12, 4),
@@ -164,15 +168,19 @@ fn damaged_layers_do_not_make_a_second_lidar() {
         (1, &erspan, 12, 4),
         (113, &cooked, 5, 4),
         (127, &radiotap, 2, 32),
+        (1, &protocol_253, 12, 4),
+        (1, &protocol_253, 40, 1),
+        (1, &protocol_253, 52, 1),
     ];
     for (index, (link, make_frame, byte, bit)) in cases.into_iter().enumerate() {
         let mut frames: Vec<_> = (0..PACKETS).map(make_frame).collect();
         let undamaged = capture(link, usize::MAX, &frames);
         assert_eq!(damaged_packets(&read_packets(undamaged, 0..PACKETS)), (0, 0));
+        let is_unknown = link != 113;
         for number in [9, 12] {
             frames[number][byte] ^= bit;
             // An address is corrected in a single packet, unless the layer is unknown.
-            if number == 9 || link != 113 {
+            if number == 9 || is_unknown {
                 let capture = capture(link, usize::MAX, &frames);
                 let log = read_packets(capture, 0..PACKETS);
                 let doubtful = if number == 9 { 1 } else { 2 };
@@ -180,6 +188,16 @@ fn damaged_layers_do_not_make_a_second_lidar() {
             }
         }
     }
+}
+
+#[test]
+fn wrong_udp_length_does_not_hide_the_ip_header() {
+    let frames = frames_of(|number| {
+        let mut packet = lidar_ip(number);
+        packet[25] ^= if number == 9 { 1 } else { 0 };
+        ethernet(OUTER_MAC, 0x0800, &ip4(253, &[&[0; 6], &packet[..]].concat()))
+    });
+    read_packets(frames, 0..PACKETS);
 }
 
 #[test]

@@ -54,13 +54,13 @@ pub(crate) fn packets(bytes: &[u8]) -> Vec<LocatedPacket> {
         let len = if is_position { POSITION_BYTES } else { DATA_BYTES };
         let payload = at..at + len;
         start = payload.end;
-        let udp = at.checked_sub(UDP_HEADER).filter(|udp| {
-            let declared = ip::declared_udp(bytes, *udp..payload.end);
-            declared.is_some_and(|(_, declared_len, _)| declared_len == len)
-        });
+        let udp = at.checked_sub(UDP_HEADER);
         let declared = udp.and_then(|udp| ip::declared_udp(bytes, udp..payload.end));
+        let has_len = declared.is_some_and(|(_, declared_len, _)| declared_len == len);
+        // If its length is wrong, it is a header of UDP because it follows one of IP.
+        let ip = udp.and_then(|udp| ip_header(bytes, udp, has_len));
+        let declared = declared.filter(|_| has_len || ip.is_some());
         let port = declared.map(|([_, destination], ..)| destination);
-        let ip = udp.and_then(|udp| ip_header(bytes, udp, true));
         packets.push(LocatedPacket { is_position, payload, port, ip });
     }
     packets

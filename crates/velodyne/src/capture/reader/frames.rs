@@ -211,6 +211,7 @@ impl ItemReader {
                     bytes: PacketBytes::InItem(datagram.payload),
                     doubt: None,
                     unknown_layer: None,
+                    has_unreadable_ip: false,
                     others: Vec::new(),
                 }));
             }
@@ -401,8 +402,13 @@ fn found_packet(
     packet: &LocatedPacket,
 ) -> Option<LidarPacket> {
     let LocatedPacket { is_position, payload, port, ip } = packet.clone();
+    // A header of UDP that is not the contents of the layer follows one of IP.
+    let has_unreadable_ip =
+        port.is_some() && ip.is_none() && payload.start != layer.start + UDP_HEADER;
     // The hardware address is not that of a packet in a tunnel.
-    let mac = layer.mac.filter(|_| address.is_none() || ip.is_none());
+    let is_in_tunnel =
+        address.is_some() && ip.is_some_and(|(_, start)| start >= layer.start);
+    let mac = layer.mac.filter(|_| !is_in_tunnel);
     let address = ip.map(|(address, _)| address).or(address);
     let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let device = Device { interface: frame.interface, mac, address };
@@ -416,7 +422,7 @@ fn found_packet(
     if !is_position && payload.len() < DATA_BYTES {
         let blocks = bytes.get(payload).unwrap_or_default();
         let packet = completed(frame, sender, identification, blocks)?;
-        return Some(LidarPacket { unknown_layer, ..packet });
+        return Some(LidarPacket { unknown_layer, has_unreadable_ip, ..packet });
     }
     Some(LidarPacket {
         sender,
@@ -425,6 +431,7 @@ fn found_packet(
         bytes: PacketBytes::InItem(payload),
         doubt: None,
         unknown_layer,
+        has_unreadable_ip,
         others: Vec::new(),
     })
 }

@@ -97,6 +97,7 @@ pub(super) fn completed(
         bytes: PacketBytes::Owned(bytes),
         doubt: Some(Doubt::Incomplete),
         unknown_layer: None,
+        has_unreadable_ip: false,
         others: Vec::new(),
     })
 }
