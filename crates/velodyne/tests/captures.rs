@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+#[path = "captures/damaged_layers.rs"]
+mod damaged_layers;
 #[path = "captures/duplicates.rs"]
 mod duplicates;
 #[path = "captures/layers.rs"]

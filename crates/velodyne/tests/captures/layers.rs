@@ -6,18 +6,21 @@ use logtool_velodyne::capture::CaptureLog;
 
 use crate::{PacketsByTopic, count, open_and_read};
 
+/// Makes a frame of an IP packet, of a datagram, or of a packet of a lidar.
+pub(super) type Wrap<'w> = &'w dyn Fn(&[u8]) -> Vec<u8>;
+
 /// The number of packets in each made capture.
-const PACKETS: usize = 20;
+pub(super) const PACKETS: usize = 20;
 
 /// The link type of Ethernet.
-const ETHERNET: u32 = 1;
+pub(super) const ETHERNET: u32 = 1;
 
-const MAC: [u8; 6] = [0x60, 0x76, 0x88, 0, 0, 1];
-const OUTER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
+pub(super) const MAC: [u8; 6] = [0x60, 0x76, 0x88, 0, 0, 1];
+pub(super) const OUTER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// Returns the data packet with this number: blocks of one bank, the time, and the last bytes
 /// of a VLP-16 with the strongest return.
-fn data_packet(number: usize) -> Vec<u8> {
+pub(super) fn data_packet(number: usize) -> Vec<u8> {
     let mut packet = vec![7; 1_206];
     for (index, block) in packet.chunks_exact_mut(100).enumerate() {
         let azimuth = (480 * number + 40 * index) as u16;
@@ -29,12 +32,12 @@ fn data_packet(number: usize) -> Vec<u8> {
     packet
 }
 
-fn be16<const N: usize>(numbers: [usize; N]) -> Vec<u8> {
+pub(super) fn be16<const N: usize>(numbers: [usize; N]) -> Vec<u8> {
     numbers.map(|number| (number as u16).to_be_bytes()).concat()
 }
 
 /// Returns a UDP packet from and to `port`, without a checksum.
-fn udp(port: usize, payload: &[u8]) -> Vec<u8> {
+pub(super) fn udp(port: usize, payload: &[u8]) -> Vec<u8> {
     [&be16([port, port, 8 + payload.len(), 0])[..], payload].concat()
 }
 
@@ -51,34 +54,34 @@ fn fragment(protocol: u8, id: usize, field: usize, contents: &[u8]) -> Vec<u8> {
     [&header, contents].concat()
 }
 
-fn ip4(protocol: u8, contents: &[u8]) -> Vec<u8> {
+pub(super) fn ip4(protocol: u8, contents: &[u8]) -> Vec<u8> {
     fragment(protocol, 7, 0, contents)
 }
 
 /// Returns an IPv6 packet from ::1.
-fn ip6(protocol: u8, contents: &[u8]) -> Vec<u8> {
+pub(super) fn ip6(protocol: u8, contents: &[u8]) -> Vec<u8> {
     let header = be16([0x6000, 0, contents.len()]);
     let mut localhost = [0; 16];
     localhost[15] = 1;
     [&header[..], &[protocol, 64], &localhost, &localhost, contents].concat()
 }
 
-fn ethernet(mac: [u8; 6], kind: usize, contents: &[u8]) -> Vec<u8> {
+pub(super) fn ethernet(mac: [u8; 6], kind: usize, contents: &[u8]) -> Vec<u8> {
     [&[0xff; 6][..], &mac, &be16([kind]), contents].concat()
 }
 
 /// Returns the IP packet of the data packet with this number.
-fn lidar_ip(number: usize) -> Vec<u8> {
+pub(super) fn lidar_ip(number: usize) -> Vec<u8> {
     ip4(17, &udp(2368, &data_packet(number)))
 }
 
 /// Returns the frame of the data packet with this number.
-fn lidar_frame(number: usize) -> Vec<u8> {
+pub(super) fn lidar_frame(number: usize) -> Vec<u8> {
     ethernet(MAC, 0x0800, &lidar_ip(number))
 }
 
 /// Returns a pcap of `frames`, a millisecond apart, captured up to `snap_len` bytes.
-fn capture(link: u32, snap_len: usize, frames: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn capture(link: u32, snap_len: usize, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut capture = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
     capture.extend([0, 0, 0xffff, link].map(u32::to_le_bytes).concat());
     for (index, frame) in (1..).zip(frames) {
@@ -92,14 +95,14 @@ fn capture(link: u32, snap_len: usize, frames: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Returns a capture of Ethernet frames, one of each packet.
-fn frames_of(frame: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
+pub(super) fn frames_of(frame: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
     let frames: Vec<_> = (0..PACKETS).map(frame).collect();
     capture(ETHERNET, usize::MAX, &frames)
 }
 
 /// Opens a capture with one lidar, whose packets are the data packets with these `numbers`.
 #[track_caller]
-fn read_packets(
+pub(super) fn read_packets(
     capture: Vec<u8>,
     numbers: impl IntoIterator<Item = usize>,
 ) -> CaptureLog {
@@ -116,7 +119,7 @@ fn payloads(packets_by_topic: &PacketsByTopic, topic: &str) -> Vec<Bytes> {
 }
 
 /// Returns the numbers of lost and of doubtful packets.
-fn damaged_packets(log: &CaptureLog) -> (u64, u64) {
+pub(super) fn damaged_packets(log: &CaptureLog) -> (u64, u64) {
     let (doubtful, lost): (Vec<_>, Vec<_>) = log
         .manifest()
         .damage
@@ -127,139 +130,12 @@ fn damaged_packets(log: &CaptureLog) -> (u64, u64) {
     (lost, doubtful)
 }
 
-#[test]
-fn damaged_layers_do_not_make_a_second_lidar() {
-    let gre = |number| {
-        let contents = [&be16([0, 0x0800])[..], &lidar_ip(number)].concat();
-        ethernet(OUTER_MAC, 0x0800, &ip4(47, &contents))
-    };
-    let ip_in_ip = |number| ethernet(OUTER_MAC, 0x0800, &ip4(4, &lidar_ip(number)));
-    let vxlan = |number| {
-        let contents =
-            [&[8, 0, 0, 0, 0, 0, 0x2a, 0][..], &lidar_frame(number)].concat();
-        ethernet(OUTER_MAC, 0x0800, &ip4(17, &udp(4789, &contents)))
-    };
-    let erspan = |number| {
-        let headers = be16([0x1000, 0x88be, 0, 1, 0x1064, 1, 0, 0]);
-        let contents = [&headers[..], &lidar_frame(number)].concat();
-        ethernet(OUTER_MAC, 0x0800, &ip4(47, &contents))
-    };
-    let cooked = |number| {
-        let header = [&be16([0, 1, 6])[..], &MAC, &be16([0, 0x0800])].concat();
-        [header, lidar_ip(number)].concat()
-    };
-    let radiotap = |number| {
-        let wifi = [&[8, 2, 0, 0][..], &[0xff; 6], &OUTER_MAC, &MAC, &[0x10, 0]];
-        let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
-        [&[0, 0, 8, 0, 0, 0, 0, 0][..], &wifi.concat(), &snap, &lidar_ip(number)]
-            .concat()
-    };
-    let protocol_253 = |number| {
-        let contents = [&[0; 6], &lidar_ip(number)[..]].concat();
-        ethernet(OUTER_MAC, 0x0800, &ip4(253, &contents))
-    };
-    type MakeFrame<'f> = &'f dyn Fn(usize) -> Vec<u8>;
-    // The link type, the frames, and the byte and the bit that are changed.
-    let cases: [(u32, MakeFrame<'_>, usize, u8); 10] = [
-        (1, &gre, 12, 4),
-        (1, &ip_in_ip, 12, 4),
-        (1, &vxlan, 12, 4),
-        (1, &vxlan, 36, 64),
-        (1, &erspan, 12, 4),
-        (113, &cooked, 5, 4),
-        (127, &radiotap, 2, 32),
-        (1, &protocol_253, 12, 4),
-        (1, &protocol_253, 40, 1),
-        (1, &protocol_253, 52, 1),
-    ];
-    for (index, (link, make_frame, byte, bit)) in cases.into_iter().enumerate() {
-        let mut frames: Vec<_> = (0..PACKETS).map(make_frame).collect();
-        let undamaged = capture(link, usize::MAX, &frames);
-        assert_eq!(damaged_packets(&read_packets(undamaged, 0..PACKETS)), (0, 0));
-        let is_unknown = link != 113;
-        for number in [9, 12] {
-            frames[number][byte] ^= bit;
-            // An address is corrected in a single packet, unless the layer is unknown.
-            if number == 9 || is_unknown {
-                let capture = capture(link, usize::MAX, &frames);
-                let log = read_packets(capture, 0..PACKETS);
-                let doubtful = if number == 9 { 1 } else { 2 };
-                assert_eq!(damaged_packets(&log), (0, doubtful), "case {index}");
-            }
-        }
-    }
-}
-
-#[test]
-fn wrong_udp_length_does_not_hide_the_ip_header() {
-    let frames = frames_of(|number| {
-        let mut packet = lidar_ip(number);
-        packet[25] ^= if number == 9 { 1 } else { 0 };
-        ethernet(OUTER_MAC, 0x0800, &ip4(253, &[&[0; 6], &packet[..]].concat()))
-    });
-    read_packets(frames, 0..PACKETS);
-}
-
-#[test]
-fn damaged_port_is_corrected_where_header_checksums_are_not_verified() {
-    let capture = frames_of(|number| {
-        let mut frame = lidar_frame(number);
-        frame[24] ^= 0x5a;
-        frame[37] ^= if number == 9 { 2 } else { 0 };
-        frame
-    });
-    let log = read_packets(capture, 0..PACKETS);
-    assert_eq!(damaged_packets(&log), (0, 1));
-}
-
-#[test]
-fn zeros_over_headers_are_damage() {
-    let ipv6 =
-        |number| ethernet(MAC, 0x86dd, &ip6(17, &udp(2368, &data_packet(number))));
-    for frames in [frames_of(lidar_frame), frames_of(ipv6)] {
-        let frame_len = (frames.len() - 24) / PACKETS;
-        let start = 24 + frame_len * 9;
-        // From the length of the frame on.
-        for zero in start + 12..start + 16 + 64 {
-            for len in [4, 8, 64, 512, 1_100, 1_300] {
-                let mut frames = frames.clone();
-                let end = (zero + len).min(start + frame_len);
-                frames[zero..end].fill(0);
-                let (log, packets_by_topic) = open_and_read(frames.into());
-                let topics: Vec<_> = packets_by_topic.keys().collect();
-                assert_eq!(topics, ["velodyne_packets"], "{zero} {len}");
-                let packets = packets_by_topic["velodyne_packets"].len() as u64;
-                let (lost, doubtful) = damaged_packets(&log);
-                assert_eq!(packets + lost, PACKETS as u64, "{zero} {len}");
-                assert!(packets == PACKETS as u64 || lost > 0, "{doubtful}");
-            }
-        }
-    }
-}
-
 /// Returns the two frames of the data packet with this number, in fragments.
-fn fragments(number: usize, udp: &[u8]) -> [Vec<u8>; 2] {
+pub(super) fn fragments(number: usize, udp: &[u8]) -> [Vec<u8>; 2] {
     [
         ethernet(MAC, 0x0800, &fragment(17, number, 0x2000, &udp[..800])),
         ethernet(MAC, 0x0800, &fragment(17, number, 100, &udp[800..])),
     ]
-}
-
-#[test]
-fn wrong_udp_length_in_fragments_is_damage() {
-    for len in [0, 7, 9, 1_213, 0xffff] {
-        let frames = (0..PACKETS).flat_map(|number| {
-            let mut udp = udp(2368, &data_packet(number));
-            if number == 9 {
-                udp[4..6].copy_from_slice(&be16([len]));
-            }
-            fragments(number, &udp)
-        });
-        let frames: Vec<_> = frames.collect();
-        let capture = capture(ETHERNET, usize::MAX, &frames);
-        let log = read_packets(capture, (0..PACKETS).filter(|number| *number != 9));
-        assert_eq!(damaged_packets(&log).0, 1, "{len}");
-    }
 }
 
 #[test]
@@ -292,7 +168,6 @@ fn fragments_without_a_checksum_in_unknown_layers_are_reassembled() {
     let plain = |packet: &[u8]| ethernet(MAC, 0x88b5, packet);
     let with_trailer =
         |packet: &[u8]| ethernet(MAC, 0x88b5, &[packet, &[9; 4]].concat());
-    type Wrap<'w> = &'w dyn Fn(&[u8]) -> Vec<u8>;
     let wraps: [Wrap<'_>; 4] = [&redundancy, &in_udp, &plain, &with_trailer];
     for wrap in wraps {
         for version in [4, 6] {
@@ -385,7 +260,7 @@ fn packets_of_other_lidars_with_similar_blocks_are_not_read() {
         let contents = [&[0; 8], &ip4(17, udp)[..]].concat();
         ethernet(MAC, 0x0800, &ip4(17, &crate::layers::udp(4_341, &contents)))
     };
-    let wraps: [&dyn Fn(&[u8]) -> Vec<u8>; 3] = [&plain, &unknown, &in_udp];
+    let wraps: [Wrap<'_>; 3] = [&plain, &unknown, &in_udp];
     for (make, snap_len) in [
         (robosense as fn(usize) -> Vec<u8>, usize::MAX),
         (robosense, 900),
@@ -461,8 +336,8 @@ fn all_packets_of_a_frame_are_read() {
         frame
     };
     let (coalesced, other_port) = (coalesced(2_368), coalesced(9_999));
-    type Wrap<'w> = &'w dyn Fn(&[usize]) -> Vec<u8>;
-    let wraps: [(u32, Wrap<'_>); 4] = [
+    type WrapNumbers<'w> = &'w dyn Fn(&[usize]) -> Vec<u8>;
+    let wraps: [(u32, WrapNumbers<'_>); 4] = [
         (ETHERNET, &unknown),
         (ETHERNET, &coalesced),
         (ETHERNET, &other_port),
@@ -504,26 +379,4 @@ fn all_packets_of_a_frame_are_read() {
     });
     let frames: Vec<_> = frames.collect();
     read_packets(capture(ETHERNET, usize::MAX, &frames), 0..PACKETS);
-}
-
-#[test]
-fn corrupted_packets_in_unknown_layers_are_damage() {
-    let unknown = |packet: &[u8]| ethernet(MAC, 0x88b5, &ip4(17, &udp(2368, packet)));
-    let prefix = |packet: &[u8]| {
-        ethernet(MAC, 0x0800, &ip4(17, &udp(2368, &[b"relay", packet].concat())))
-    };
-    let wraps: [&dyn Fn(&[u8]) -> Vec<u8>; 2] = [&unknown, &prefix];
-    for wrap in wraps {
-        for blocks in [0..1, 3..4, 0..6] {
-            let frames = frames_of(|number| {
-                let mut packet = data_packet(number);
-                if number == 9 {
-                    blocks.clone().for_each(|block| packet[100 * block] ^= 4);
-                }
-                wrap(&packet)
-            });
-            let log = read_packets(frames, (0..PACKETS).filter(|number| *number != 9));
-            assert_eq!(damaged_packets(&log), (1, 0));
-        }
-    }
 }
