@@ -4,8 +4,12 @@
 
 #[path = "captures/damaged.rs"]
 mod damaged;
+#[path = "captures/damaged_layers.rs"]
+mod damaged_layers;
 #[path = "captures/duplicates.rs"]
 mod duplicates;
+#[path = "captures/layers.rs"]
+mod layers;
 #[path = "captures/sections.rs"]
 mod sections;
 #[path = "captures/threads.rs"]

@@ -25,7 +25,7 @@ use crate::{
             topic_stats::TopicStatsTable,
         },
         container::{Classification, Container},
-        corrections::{Corrections, WrongHeaders},
+        corrections::{Corrections, wrong_headers::WrongHeaders},
         format_state::{FormatState, PartStart},
         hour_counter::HourCounter,
         item::{Declaration, Section},
@@ -91,11 +91,15 @@ pub(crate) fn build_manifest(
         Ok::<_, Error>(builder)
     };
     let mut builder = scan(reader.clone(), &mut window)?;
-    // The corrections decide which packets exist, so that the capture is read again.
-    let corrections = builder.corrections();
-    if !corrections.is_empty() {
+    // The corrections decide which packets exist, so that the capture is read again; a third
+    // time if packets whose header checksums are not verified lead to further corrections.
+    loop {
+        let corrections = builder.corrections();
+        if corrections == *builder.reader.corrections {
+            break;
+        }
         let corrections = Arc::new(corrections);
-        builder = scan(ItemReader { corrections, ..reader }, &mut window)?;
+        builder = scan(ItemReader { corrections, ..reader.clone() }, &mut window)?;
     }
     if detected.is_none() {
         let header = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
@@ -301,7 +305,11 @@ impl ManifestBuilder {
     ) -> Result<u64> {
         let end = offset + item.len() as u64;
         match content {
-            ItemContent::Packet(packet) => self.record_packet(offset, &packet, item),
+            ItemContent::Packet(packet) => {
+                packet
+                    .all()
+                    .for_each(|packet| self.record_packet(offset, packet, item));
+            }
             ItemContent::Fragment => {
                 self.counts.count_fragment();
                 self.extends_damage = false;
@@ -354,6 +362,8 @@ impl ManifestBuilder {
         }
         if let Some(layer) = packet.unknown_layer {
             self.counts.count_found(layer, offset);
+            let has_unreadable_ip = packet.has_unreadable_ip;
+            self.wrong_headers.count_found(packet.sender, layer, has_unreadable_ip);
         }
         self.extends_damage = false;
         if let Some(part) = self.parts.last_mut() {
@@ -362,7 +372,8 @@ impl ManifestBuilder {
         }
     }
 
-    /// Returns the corrections that follow from the whole capture.
+    /// Returns the corrections that follow from the whole capture. They contain those that
+    /// have been applied.
     fn corrections(&self) -> Corrections {
         let senders: Vec<_> = self
             .topics
@@ -370,7 +381,7 @@ impl ManifestBuilder {
             .iter()
             .map(|stats| (stats.sender, stats.records))
             .collect();
-        Corrections::new(&senders, &self.wrong_headers)
+        self.reader.corrections.update(&senders, &self.wrong_headers)
     }
 
     /// Records a frame whose packet is lost. Consecutive frames without a packet or a part

@@ -1,7 +1,9 @@
 //! Corrections that only a whole capture shows: which senders never have correct header
 //! checksums, and which senders do not exist, but are another one with a wrong bit.
 
-use std::{collections::BTreeMap, net::IpAddr};
+pub(crate) mod wrong_headers;
+
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +11,7 @@ use crate::{
     anomaly::Anomaly,
     capture::{
         codes,
+        corrections::wrong_headers::WrongHeaders,
         packets::sender::{Device, Sender},
     },
 };
@@ -18,9 +21,6 @@ const MIN_PACKETS: u64 = 3;
 
 /// The minimum ratio of the packets of a sender to the packets with one wrong bit in its address.
 const MIN_RATIO: u64 = 4;
-
-/// The maximum number of devices with wrong header checksums that are counted.
-const MAX_DEVICES: usize = 256;
 
 /// The corrections of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,24 +39,6 @@ pub(crate) struct ReplacedSender {
     sender: Sender,
     by: Sender,
     packets: u64,
-}
-
-/// The numbers of packets with wrong header checksums.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WrongHeaders {
-    packets: u64,
-    of_devices: BTreeMap<Device, u64>,
-}
-
-impl WrongHeaders {
-    /// Counts a packet from `device`.
-    pub(crate) fn count(&mut self, device: Device) {
-        self.packets += 1;
-        if self.of_devices.len() < MAX_DEVICES || self.of_devices.contains_key(&device)
-        {
-            *self.of_devices.entry(device).or_default() += 1;
-        }
-    }
 }
 
 impl Corrections {
@@ -85,14 +67,28 @@ impl Corrections {
         if damaged_packets >= MIN_PACKETS && damaged_packets > sound_packets {
             return Self::without_header_checksums();
         }
-        let replaced = senders.iter().filter_map(|(sender, packets)| {
-            let by = without_address(*sender, senders)
-                .or_else(|| damaged(*sender, *packets, senders))?;
-            Some(ReplacedSender { sender: *sender, by, packets: *packets })
-        });
-        let mut replaced: Vec<_> = replaced.collect();
-        replaced.sort_unstable_by_key(|replaced| replaced.sender);
+        // Without the packets of unverified devices, the senders are not known yet.
+        let replaced = match unverified[..] {
+            [] => replaced_senders(senders, wrong),
+            _ => Vec::new(),
+        };
         Self { ignores_headers: false, unverified, replaced }
+    }
+
+    /// Determines the corrections like [`new`](Self::new), from packets to which these
+    /// corrections have been applied.
+    pub(crate) fn update(
+        &self,
+        senders: &[(Sender, u64)],
+        wrong: &WrongHeaders,
+    ) -> Self {
+        if self.is_empty() {
+            Self::new(senders, wrong)
+        } else if self.unverified.is_empty() || !self.replaced.is_empty() {
+            self.clone()
+        } else {
+            Self { replaced: replaced_senders(senders, wrong), ..self.clone() }
+        }
     }
 
     /// Creates corrections that only ignore all IPv4 header checksums.
@@ -137,7 +133,8 @@ impl Corrections {
             let cause = if sender.device.address.is_unspecified() {
                 "although their headers cannot be read"
             } else {
-                "although its addresses or its port differ by one bit, or are partly zero"
+                "although its addresses or its port differ by one bit, are partly zero, or \
+                 cannot be read"
             };
             let address = by.device.address;
             let text = format!("{packets} counted to the lidar at {address}, {cause}");
@@ -153,52 +150,101 @@ impl Corrections {
     }
 }
 
+/// Returns the senders that are replaced, in ascending order.
+fn replaced_senders(
+    senders: &[(Sender, u64)],
+    wrong: &WrongHeaders,
+) -> Vec<ReplacedSender> {
+    let replaced = senders.iter().filter_map(|(sender, packets)| {
+        let by = without_address((*sender, *packets), senders, wrong)
+            .or_else(|| damaged((*sender, *packets), senders, wrong))?;
+        Some(ReplacedSender { sender: *sender, by, packets: *packets })
+    });
+    let mut replaced: Vec<_> = replaced.collect();
+    replaced.sort_unstable_by_key(|replaced| replaced.sender);
+    replaced
+}
+
 /// Returns the sender of packets whose headers have no address, if the capture has packets
-/// of a single lidar besides.
-fn without_address(sender: Sender, senders: &[(Sender, u64)]) -> Option<Sender> {
-    if !sender.device.address.is_unspecified() {
+/// of a single lidar besides. Packets with the address of an outer layer are at most a
+/// quarter as many.
+fn without_address(
+    (sender, packets): (Sender, u64),
+    senders: &[(Sender, u64)],
+    wrong: &WrongHeaders,
+) -> Option<Sender> {
+    if !wrong.has_uncertain_address(sender, packets) {
         return None;
     }
+    let with_address = || {
+        senders
+            .iter()
+            .filter(|(other, packets)| !wrong.has_uncertain_address(*other, *packets))
+    };
     let mut devices: Vec<Device> = Vec::new();
-    for (other, _) in senders {
-        let device = other.device;
-        if !device.address.is_unspecified() && !devices.contains(&device) {
-            devices.push(device);
+    for (Sender { device, .. }, _) in with_address() {
+        if !devices.contains(device) {
+            devices.push(*device);
         }
     }
     let &[device] = &devices[..] else { return None };
-    let of_device = |(other, _): &&(Sender, u64)| {
-        other.device == device && other.is_position == sender.is_position
-    };
-    let port =
-        senders.iter().find(of_device).map_or(sender.port, |(other, _)| other.port);
+    let other_packets: u64 = with_address().map(|(_, packets)| packets).sum();
+    let is_outer = !sender.device.address.is_unspecified();
+    if is_outer && packets != 1 && other_packets / MIN_RATIO < packets {
+        return None;
+    }
+    let has_same_type =
+        |(other, _): &&(Sender, u64)| other.is_position == sender.is_position;
+    let other = with_address().find(has_same_type);
+    let port = other.map_or(sender.port, |(other, _)| other.port);
     Some(Sender { device, port, ..sender })
 }
 
-/// Returns the sender of several packets from which `sender`, which sent a single packet,
-/// differs in one bit or in zeros: one of its addresses or its port is damaged.
-fn damaged(sender: Sender, packets: u64, senders: &[(Sender, u64)]) -> Option<Sender> {
-    if packets != 1 {
+/// Returns the sender of several packets from which `sender` differs by damage. A single
+/// packet differs in one bit or in zeros of its addresses or its port, or only one of both
+/// has a hardware address. Packets in unknown layers may have any hardware address.
+fn damaged(
+    (sender, packets): (Sender, u64),
+    senders: &[(Sender, u64)],
+    wrong: &WrongHeaders,
+) -> Option<Sender> {
+    let is_found = wrong.has_uncertain_mac(sender, packets);
+    if packets != 1 && !is_found {
         return None;
     }
     let evident = senders.iter().filter(|(_, packets)| *packets >= MIN_PACKETS);
-    let evident: Vec<Sender> = evident.map(|(other, _)| *other).collect();
+    let evident: Vec<(Sender, u64)> = evident.copied().collect();
+    let is_certain = |(other, packets): &(Sender, u64)| {
+        !is_found || !wrong.has_uncertain_mac(*other, *packets)
+    };
     // The addresses of a lidar with other packets are sound.
-    let is_known = evident.iter().any(|other| other.device == sender.device);
+    let is_known = evident
+        .iter()
+        .any(|other| other.0.device == sender.device && is_certain(other));
     let candidates = evident.into_iter();
     let mut candidates =
-        candidates.filter(|other| !is_known || other.device == sender.device);
-    candidates.find_map(|other| {
+        candidates.filter(|(other, _)| !is_known || other.device == sender.device);
+    candidates.find_map(|(other, other_packets)| {
         let has_same_type = sender.is_position == other.is_position;
         let ports = if has_same_type { [sender.port, other.port] } else { [0; 2] };
         let is_damaged = sender.device != other.device || ports[0] != ports[1];
         let [first, second] = [(sender, ports[0]), (other, ports[1])]
             .map(|(sender, port)| identity(sender.device, port));
-        let is_similar = sender.device.interface == other.device.interface
-            && sender.device.mac.is_some() == other.device.mac.is_some()
+        let (mac, other_mac) = (sender.device.mac, other.device.mac);
+        let is_similar = packets == 1
+            && mac.is_some() == other_mac.is_some()
             && (distance(&first, &second) == 1 || is_zeroed(&first, &second));
+        let has_enough = packets == 1 || other_packets / MIN_RATIO >= packets;
+        let may_differ_in_mac = mac.is_some() != other_mac.is_some()
+            || is_found && is_certain(&(other, other_packets));
+        let differs_in_mac = may_differ_in_mac
+            && has_enough
+            && sender.device.address == other.device.address
+            && ports[0] == ports[1];
+        let is_from_other = sender.device.interface == other.device.interface
+            && (is_similar || differs_in_mac);
         let port = if has_same_type { other.port } else { sender.port };
-        (is_damaged && is_similar).then_some(Sender {
+        (is_damaged && is_from_other).then_some(Sender {
             device: other.device,
             port,
             ..sender
@@ -242,7 +288,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::capture::network::layer::Mac;
+    use crate::capture::network::layer::{Layer, Mac};
 
     fn sender(mac: Option<u8>, address: [u8; 4], port: u16) -> Sender {
         let device = Device {
@@ -297,10 +343,75 @@ mod tests {
     }
 
     #[test]
+    fn uncertain_hardware_address_is_that_of_the_other_packets() {
+        let lidar = sender(Some(1), ADDRESS, 2368);
+        let without_mac = sender(None, ADDRESS, 2368);
+        assert_eq!(replaced(without_mac, 1), lidar);
+        assert_eq!(replaced(without_mac, 2), without_mac);
+        assert_eq!(replaced(sender(None, ADDRESS, 2369), 1).port, 2369);
+        // Of packets in an unknown layer, up to a quarter of the others.
+        let found = |other: Sender, packets, layer| {
+            let mut wrong = WrongHeaders::default();
+            (0..packets).for_each(|_| wrong.count_found(other, layer, false));
+            let senders = [(lidar, 20), (other, packets)];
+            Corrections::new(&senders, &wrong).sender(other)
+        };
+        let layer = Layer::EtherType(0x0c00);
+        let second = sender(Some(2), ADDRESS, 2368);
+        assert_eq!(found(second, 1, layer), lidar);
+        assert_eq!(found(second, 5, layer), lidar);
+        assert_eq!(found(without_mac, 5, Layer::UdpPort(9)), lidar);
+        assert_eq!(found(second, 6, layer), second);
+        assert_eq!(found(second, 5, Layer::UdpPort(9)), second);
+        let other_address = sender(Some(2), [192, 168, 1, 7], 2368);
+        assert_eq!(found(other_address, 1, layer), other_address);
+        // Both lidars are behind the unknown layer, so that only a bit is a difference.
+        let found_with = |other: Sender, packets| {
+            let mut wrong = WrongHeaders::default();
+            (0..20).for_each(|_| wrong.count_found(lidar, layer, false));
+            (0..packets).for_each(|_| wrong.count_found(other, layer, false));
+            let senders = [(lidar, 20), (other, packets)];
+            Corrections::new(&senders, &wrong).sender(other)
+        };
+        assert_eq!(found_with(second, 5), second);
+        assert_eq!(found_with(second, 1), second);
+        assert_eq!(found_with(sender(Some(3), ADDRESS, 2368), 1), lidar);
+        let bit = sender(Some(1), [192, 168, 1, 200], 2368);
+        assert_eq!(found_with(bit, 1), lidar);
+        assert_eq!(found_with(without_mac, 1), lidar);
+    }
+
+    #[test]
+    fn senders_are_compared_after_unverified_devices_are_known() {
+        let lidar = sender(Some(1), ADDRESS, 2368);
+        let other = sender(Some(1), ADDRESS, 2370);
+        let mut wrong = WrongHeaders::default();
+        (0..9).for_each(|_| wrong.count(lidar.device));
+        let first = Corrections::default().update(&[], &wrong);
+        assert_eq!(first.sender(other), other);
+        let senders = [(lidar, 8), (other, 1)];
+        let second = first.update(&senders, &WrongHeaders::default());
+        assert!(!second.verifies_headers(lidar.device));
+        assert_eq!(second.sender(other), lidar);
+        let third = second.update(&[(lidar, 9)], &WrongHeaders::default());
+        assert_eq!(third, second);
+    }
+
+    #[test]
     fn packets_without_an_address_are_from_the_only_lidar() {
         let unknown = sender(None, [0; 4], 2368);
         let lidar = sender(Some(1), ADDRESS, 2370);
         assert_eq!(replaced(unknown, 9).device, lidar.device);
+        // The address of an outer layer.
+        let outer = sender(Some(7), [10, 0, 0, 1], 2370);
+        let unreadable = |packets| {
+            let mut wrong = WrongHeaders::default();
+            let layer = Layer::EtherType(0x88b5);
+            (0..packets).for_each(|_| wrong.count_found(outer, layer, true));
+            let senders = [(lidar, 20), (outer, packets)];
+            Corrections::new(&senders, &wrong).sender(outer)
+        };
+        assert_eq!([1, 5, 6].map(unreadable), [lidar, lidar, outer]);
         let second = sender(Some(2), ADDRESS, 2368);
         let senders = [(lidar, 9), (second, 9), (unknown, 9)];
         let corrections = Corrections::new(&senders, &WrongHeaders::default());

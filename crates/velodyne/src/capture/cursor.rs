@@ -1,6 +1,6 @@
 //! Reads the packets of a part.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, iter, mem, sync::Arc};
 
 use logtool_core::{
     Block, Cursor, Damage, DamagedRangeCursor, Manifest, RecordScanner, Result,
@@ -33,9 +33,9 @@ struct CursorState {
     damage_cursor: DamagedRangeCursor,
     /// The end of the last damaged range that was reached.
     damage_end: u64,
-    /// A packet for the next block that is reassembled or completed. Its bytes are not
+    /// The packets for the next blocks that are reassembled or completed. Their bytes are not
     /// contiguous in the file.
-    owned: Option<OwnedPacket>,
+    owned: VecDeque<OwnedPacket>,
 }
 
 /// The topics for which a packet is selected: that of packets, and that of points.
@@ -97,7 +97,7 @@ impl CaptureCursor {
             file_len,
             damage_cursor,
             damage_end: 0,
-            owned: None,
+            owned: VecDeque::new(),
         };
         Ok(Self { scanner, state })
     }
@@ -126,7 +126,7 @@ fn replay_fragment(
 impl Cursor for CaptureCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let Self { scanner, state } = self;
-        if let Some(owned) = state.owned.take() {
+        if let Some(owned) = state.owned.pop_front() {
             let len = owned.bytes.len();
             block.reset_decompressed(owned.bytes.into(), owned.offset);
             for topic in owned.topics.into_iter().flatten() {
@@ -176,11 +176,16 @@ impl CursorState {
         let content = self.reader.read(offset, item);
         // The index pass has reported these frames.
         self.reader.reassembler.lost.clear();
-        match content {
-            ItemContent::Packet(packet) => {
-                self.add_packet(block, offset, packet, scanned_len, len)
+        if let ItemContent::Packet(mut packet) = content {
+            let others = mem::take(&mut packet.others);
+            for packet in iter::once(packet).chain(others) {
+                self.add_packet(block, offset, packet, scanned_len, len);
             }
-            _ => ScanStep::Whole { len },
+        }
+        if self.owned.is_empty() {
+            ScanStep::Whole { len }
+        } else {
+            ScanStep::Last { len }
         }
     }
 
@@ -229,9 +234,9 @@ impl CursorState {
         packet: LidarPacket,
         scanned_len: usize,
         len: usize,
-    ) -> ScanStep {
+    ) {
         let Some(topic) = self.format_state.packets_topic(&packet.sender) else {
-            return ScanStep::Whole { len };
+            return;
         };
         let time = packet.time;
         let is_selected =
@@ -239,7 +244,7 @@ impl CursorState {
         let points = self.format_state.points_topic(topic);
         let topics = [Some(topic).filter(is_selected), points.filter(is_selected)];
         if topics == [None; 2] {
-            return ScanStep::Whole { len };
+            return;
         }
         let item = offset..offset + len as u64;
         let damage = packet.doubt.map(|doubt| doubt.damage(item));
@@ -250,11 +255,10 @@ impl CursorState {
                     block.push(topic, time, payload_range.clone());
                 }
                 damage.into_iter().for_each(|damage| block.report(damage));
-                ScanStep::Whole { len }
             }
             PacketBytes::Owned(bytes) => {
-                self.owned = Some(OwnedPacket { topics, time, bytes, offset, damage });
-                ScanStep::Last { len }
+                let owned = OwnedPacket { topics, time, bytes, offset, damage };
+                self.owned.push_back(owned);
             }
         }
     }

@@ -2,8 +2,9 @@
 //! cursors.
 
 mod frames;
+mod incomplete;
 
-use std::{ops::Range, sync::Arc};
+use std::{iter, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{Damage, DamageKind, Source, Timestamp, WindowReader};
@@ -20,6 +21,7 @@ use crate::{
             duplicates::{self, DuplicateFilter},
             locate,
             manufacturer::Manufacturer,
+            payload,
             sender::{Device, Sender},
         },
         reader::frames::FrameInFile,
@@ -31,7 +33,7 @@ use crate::{
 /// The classification of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ItemContent {
-    /// A packet of a lidar.
+    /// A packet of a lidar, or several.
     Packet(LidarPacket),
     /// A fragment of an incomplete datagram.
     Fragment,
@@ -61,6 +63,10 @@ pub(crate) struct LidarPacket {
     pub(crate) doubt: Option<Doubt>,
     /// The unknown layer in which the packet was found, if its headers do not lead to it.
     pub(crate) unknown_layer: Option<Layer>,
+    /// Whether there is a header of UDP before it, but no readable one of IP.
+    pub(crate) has_unreadable_ip: bool,
+    /// The packets after it in the same frame.
+    pub(crate) others: Vec<Self>,
 }
 
 /// The reason why a packet is doubtful.
@@ -88,8 +94,8 @@ pub(crate) enum RejectReason {
     Short,
     /// It is shorter than its headers declare.
     Broken,
-    /// It contains a packet, or several, at a position that its headers do not lead to, but
-    /// they are not those of a single datagram.
+    /// It contains a packet, or several, at a position that its headers do not lead to, in a
+    /// stream or a damaged block.
     Hidden,
     /// It contains a data packet in which some blocks have unknown flags.
     Corrupted,
@@ -116,10 +122,25 @@ pub(crate) enum RejectReason {
 }
 
 impl LidarPacket {
-    /// Returns the [`packet_hash`](duplicates::packet_hash) of the packet in `item`, which
-    /// identifies duplicates.
+    /// Returns the packets of the frame: this one and the others.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Self> {
+        iter::once(self).chain(&self.others)
+    }
+
+    /// Changes all packets of the frame.
+    pub(crate) fn change_all(&mut self, mut change: impl FnMut(&mut Self)) {
+        change(self);
+        self.others.iter_mut().for_each(change);
+    }
+
+    /// Returns the [`packet_hash`](duplicates::packet_hash) of the packets of the frame in
+    /// `item`, which identifies duplicates.
     pub(crate) fn hash(&self, item: &[u8]) -> u64 {
-        duplicates::packet_hash(self.payload(item), self.identification)
+        self.all().fold(0, |hash: u64, packet| {
+            let payload = packet.payload(item);
+            hash.rotate_left(1)
+                ^ duplicates::packet_hash(payload, packet.identification)
+        })
     }
 
     /// Returns the payload of the packet in `item`.
@@ -187,15 +208,25 @@ impl ItemReader {
                 let range = offset..offset.saturating_add(bytes.len() as u64);
                 let in_file = FrameInFile { frame: &frame, range };
                 let mut content = self.classify_frame(&in_file, captured);
+                // The lengths of the frame may be damaged in a longer block.
+                let rest = bytes.get(frame.bytes.end..).unwrap_or_default();
+                if matches!(content, ItemContent::Rejected(_))
+                    && rest.len() >= payload::MIN_DATAGRAM_BYTES
+                    && !locate::packets(bytes).is_empty()
+                {
+                    content = ItemContent::Lost(RejectReason::Hidden);
+                }
                 if let ItemContent::Packet(packet) = &mut content {
-                    let sender = self.corrections.sender(packet.sender);
-                    if sender != packet.sender {
-                        packet.sender = sender;
-                        packet.doubt = packet.doubt.or(Some(Doubt::Sender));
-                    }
-                    if let PacketBytes::InItem(range) = &mut packet.bytes {
-                        *range = start + range.start..start + range.end;
-                    }
+                    packet.change_all(|packet| {
+                        let sender = self.corrections.sender(packet.sender);
+                        if sender != packet.sender {
+                            packet.sender = sender;
+                            packet.doubt = packet.doubt.or(Some(Doubt::Sender));
+                        }
+                        if let PacketBytes::InItem(range) = &mut packet.bytes {
+                            *range = start + range.start..start + range.end;
+                        }
+                    });
                 }
                 content
             }
@@ -239,6 +270,8 @@ impl ItemReader {
             bytes: PacketBytes::InItem(0..bytes.len()),
             doubt: None,
             unknown_layer: None,
+            has_unreadable_ip: false,
+            others: Vec::new(),
         })
     }
 

@@ -216,12 +216,15 @@ fn parse_v6(frame: &[u8], start: usize) -> IpPacket {
         IpAddr::V6(bytes.map_or(Ipv6Addr::UNSPECIFIED, |bytes| Ipv6Addr::from(*bytes)))
     };
     let (source, destination) = (address(8), address(24));
-    let (mut protocol, mut start) = (fixed_header[6], start + 40);
+    let first_header = start + 40;
+    let (mut protocol, mut start) = (fixed_header[6], first_header);
     // Each extension header has at least 8 bytes, so the loop ends.
     while start < end {
         let header = frame.get(start..end).unwrap_or_default();
         match protocol {
             UDP => return IpPacket::Udp { source, destination, bytes: start..end },
+            // Hop-by-hop options precede all others: these are zeros, as of a lost sector.
+            0 if start > first_header => break,
             // Hop-by-hop, routing and destination options.
             0 | 43 | 60 => {
                 let [next, len, ..] = header else { break };

@@ -42,6 +42,8 @@ pub(crate) enum Layer {
     Wifi {
         is_padded: bool,
     },
+    /// An aggregate of several frames of IEEE 802.11.
+    WifiAggregate,
     Mpls,
     /// GRE, including that of PPTP.
     Gre,
@@ -74,6 +76,7 @@ impl fmt::Display for Layer {
             Self::UdpPort(port) => write!(f, "UDP port {port}"),
             Self::Erspan(_) => f.write_str("ERSPAN"),
             Self::Wifi { .. } => f.write_str("IEEE 802.11"),
+            Self::WifiAggregate => f.write_str("an aggregate of IEEE 802.11"),
             Self::Ethernet => f.write_str("Ethernet"),
             Self::Llc => f.write_str("IEEE 802.2"),
             Self::Ppp => f.write_str("PPP"),

@@ -171,7 +171,7 @@ impl LayerStart {
             Layer::Erspan(number) => tunnels::erspan(number, frame, start),
             Layer::IpProtocol(protocol) => tunnels::in_ip(protocol, frame, start),
             Layer::UdpPort(port) => tunnels::in_udp(port, frame, start),
-            Layer::Ip(_) => Some(Next::Unknown),
+            Layer::WifiAggregate | Layer::Ip(_) => Some(Next::Unknown),
         }
     }
 }
@@ -204,14 +204,10 @@ fn wifi(frame: &[u8], start: usize, is_padded: bool) -> Option<Next> {
         let contents = start + len + 14;
         let end = contents + usize::from(be16(frame, contents - 2)?);
         // The checksum of the whole frame, and the padding of a further frame.
-        if frame.len() > end + 7 {
-            return Some(Next::Unknown);
-        }
+        let is_single = frame.len() <= end + 7;
+        let layer = if is_single { Layer::Llc } else { Layer::WifiAggregate };
         let mac = bytes_at(frame, start + len + 6).map(Mac);
-        return Some(Next::At(LayerStart {
-            mac,
-            ..LayerStart::new(Layer::Llc, contents)
-        }));
+        return Some(Next::At(LayerStart { mac, ..LayerStart::new(layer, contents) }));
     }
     let mac = bytes_at(frame, start + source).map(Mac);
     Some(Next::At(LayerStart { mac, ..LayerStart::new(Layer::Llc, start + len) }))

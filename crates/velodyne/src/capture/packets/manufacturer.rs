@@ -63,7 +63,7 @@ const HESAI_LENGTHS: [usize; 14] = [
 
 const LSLIDAR_INFO_PORT: u16 = 2369;
 /// The length of the packets of LSLidar, except those that are as long as Velodyne's.
-const LSLIDAR_LEN: usize = 1_212;
+pub(crate) const LSLIDAR_LEN: usize = 1_212;
 
 /// The ports to which RoboSense lidars send points and device information.
 const ROBOSENSE_PORTS: [u16; 2] = [6699, 7788];
@@ -92,6 +92,12 @@ const OLD_LIVOX_LENGTHS: [usize; 6] = [
     18 + 48 * 16,
 ];
 
+/// The first bytes of the packets of RoboSense, and the length of the header before the blocks
+/// that are like Velodyne's.
+pub(crate) const ROBOSENSE_STARTS: [[u8; 3]; 2] =
+    [[0x55, 0xaa, 0x05], [0x55, 0xaa, 0x5a]];
+pub(crate) const ROBOSENSE_HEADER: usize = 42;
+
 /// The first bytes of the device information of RoboSense and LSLidar.
 const DEVICE_INFO: &[u8] = &[0xa5, 0xff, 0x00, 0x5a];
 const ROBOSENSE_DEVICE_INFO: &[u8] = &[0xa5, 0xff, 0x00, 0xae];
@@ -104,8 +110,7 @@ impl Manufacturer {
         let len = payload.len();
         let has_blocks =
             payload.starts_with(&[0xff, 0xee]) || payload.starts_with(&[0xee, 0xff]);
-        if payload.starts_with(&[0x55, 0xaa, 0x05])
-            || payload.starts_with(&[0x55, 0xaa, 0x5a])
+        if ROBOSENSE_STARTS.iter().any(|start| payload.starts_with(start))
             || payload.starts_with(ROBOSENSE_DEVICE_INFO)
             || has_port(&ROBOSENSE_PORTS) && ROBOSENSE_LENGTHS.contains(&len)
         {

@@ -1,9 +1,12 @@
 //! Classifies the payloads of datagrams.
 
 use crate::{
-    capture::packets::{
-        manufacturer::Manufacturer,
-        ports::{DATA_PORT, POSITION_PORT},
+    capture::{
+        network::ip::UDP_HEADER,
+        packets::{
+            manufacturer::Manufacturer,
+            ports::{DATA_PORT, POSITION_PORT},
+        },
     },
     packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings},
 };
@@ -77,9 +80,9 @@ fn other_lidar(ports: [u16; 2], bytes: &[u8]) -> Option<Payload> {
     Manufacturer::from_datagram(ports, bytes).map(Payload::OtherLidar)
 }
 
-/// The minimum length of a frame with a packet of a lidar: a position packet and the
-/// headers of UDP and IPv4.
-pub(crate) const MIN_FRAME_BYTES: usize = POSITION_BYTES + 8 + 20;
+/// The minimum length of a datagram with a packet of a lidar: a position packet and the
+/// header of UDP.
+pub(crate) const MIN_DATAGRAM_BYTES: usize = POSITION_BYTES + UDP_HEADER;
 
 /// Returns whether a payload of `len` bytes, sent from and to `ports`, may be a data
 /// packet or a position packet. `bytes` is its captured part.

@@ -12,21 +12,26 @@ use crate::{
             ip::{self, DatagramKey, Fragment, IpPacket, UDP, UDP_HEADER},
             layer::{Layer, LayerStart, Mac},
             layers::Followed,
-            link_names, tunnels, udp_checksum,
+            tunnels, udp_checksum,
         },
         packets::{
             locate::{self, LocatedPacket},
             payload::{self, POSITION_BYTES, Payload},
+            ports::DATA_PORT,
             sender::{Device, Sender},
         },
         reader::{
-            Doubt, ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason,
+            ItemContent, ItemReader, LidarPacket, PacketBytes, RejectReason,
+            incomplete::{
+                completed, incomplete_datagram, incomplete_frame, incomplete_or,
+                is_packet_with_wrong_length, may_have_packet, unknown_layer,
+            },
         },
     },
-    packet::{self, DATA_BYTES},
+    packet::DATA_BYTES,
 };
 
-/// The maximum number of IP packets in each other.
+/// The maximum number of IP packets in each other that are followed. More are searched.
 const MAX_IP_PACKETS: usize = 8;
 
 /// The IP protocols whose contents are not layers.
@@ -42,16 +47,16 @@ pub(super) struct FrameInFile<'f> {
 
 /// An IP packet whose contents are examined.
 #[derive(Clone, Copy)]
-struct IpHeader {
-    source: IpAddr,
+pub(super) struct IpHeader {
+    pub(super) source: IpAddr,
     destination: IpAddr,
-    identification: u32,
+    pub(super) identification: u32,
     /// The hardware address of the layers before it.
-    mac: Option<Mac>,
+    pub(super) mac: Option<Mac>,
 }
 
 /// The result of a datagram: a classification, or a layer in it.
-enum InDatagram {
+pub(super) enum InDatagram {
     Content(ItemContent),
     Layer(LayerStart),
 }
@@ -95,7 +100,7 @@ impl ItemReader {
                 }
                 Followed::Short => {
                     layer.mac = layer.mac.or(outer_mac);
-                    let otherwise = incomplete_frame(frame.frame);
+                    let otherwise = incomplete_frame(frame.frame, bytes);
                     return self.search(
                         frame,
                         bytes,
@@ -137,12 +142,14 @@ impl ItemReader {
                     LayerStart { layer: Layer::IpProtocol(protocol), start, ..layer }
                 }
                 IpPacket::Broken => {
-                    return incomplete_or(RejectReason::Broken, frame.frame);
+                    return incomplete_or(RejectReason::Broken, frame.frame, bytes);
                 }
-                IpPacket::Short => return incomplete_frame(frame.frame),
+                IpPacket::Short => return incomplete_frame(frame.frame, bytes),
             };
         }
-        ItemContent::Rejected(RejectReason::OtherProtocol)
+        let otherwise = ItemContent::Rejected(RejectReason::OtherProtocol);
+        let depth = depth.max(MAX_IP_PACKETS);
+        self.search(frame, bytes, (layer, address, depth), otherwise)
     }
 
     /// Classifies the UDP packet at `udp` of `bytes`.
@@ -154,10 +161,19 @@ impl ItemReader {
         header: IpHeader,
         depth: usize,
     ) -> InDatagram {
-        let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
-            return incomplete_datagram(frame.frame, bytes, udp, header);
-        };
         let IpHeader { source, destination, identification, mac } = header;
+        let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
+            let start = udp.start + UDP_HEADER;
+            let declared = ip::declared_udp(bytes, udp.clone());
+            let layer = Layer::UdpPort(declared.map_or(0, |([_, port], ..)| port));
+            return match incomplete_datagram(frame.frame, bytes, udp, header) {
+                InDatagram::Content(otherwise @ ItemContent::Rejected(_)) => {
+                    let place = (LayerStart { layer, start, mac }, Some(source), depth);
+                    InDatagram::Content(self.search(frame, bytes, place, otherwise))
+                }
+                in_datagram => in_datagram,
+            };
+        };
         let ports = [datagram.source_port, datagram.destination_port];
         let port = datagram.destination_port;
         let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
@@ -195,6 +211,8 @@ impl ItemReader {
                     bytes: PacketBytes::InItem(datagram.payload),
                     doubt: None,
                     unknown_layer: None,
+                    has_unreadable_ip: false,
+                    others: Vec::new(),
                 }));
             }
             Payload::Corrupted => RejectReason::Corrupted,
@@ -206,9 +224,13 @@ impl ItemReader {
             {
                 RejectReason::Broken
             }
-            Payload::OtherLidar(manufacturer) => RejectReason::OtherLidar(manufacturer),
-            Payload::Other => {
-                let otherwise = ItemContent::Rejected(RejectReason::OtherDatagram);
+            // A packet may have a prefix or a trailer.
+            Payload::OtherLidar(_) | Payload::Other => {
+                let reason = match class {
+                    Payload::OtherLidar(other) => RejectReason::OtherLidar(other),
+                    _ => RejectReason::OtherDatagram,
+                };
+                let otherwise = ItemContent::Rejected(reason);
                 let place = (layer, Some(source), depth);
                 return InDatagram::Content(
                     self.search(frame, bytes, place, otherwise),
@@ -216,9 +238,7 @@ impl ItemReader {
             }
         };
         InDatagram::Content(match reason {
-            RejectReason::WrongFlags | RejectReason::OtherLidar(_) => {
-                ItemContent::Rejected(reason)
-            }
+            RejectReason::WrongFlags => ItemContent::Rejected(reason),
             _ => ItemContent::Lost(reason),
         })
     }
@@ -261,12 +281,12 @@ impl ItemReader {
             }
         };
         match &mut content {
-            ItemContent::Packet(packet) => {
+            ItemContent::Packet(packet) => packet.change_all(|packet| {
                 if let PacketBytes::InItem(range) = &packet.bytes {
                     let payload = whole.bytes.get(range.clone()).unwrap_or_default();
                     packet.bytes = PacketBytes::Owned(payload.to_vec());
                 }
-            }
+            }),
             ItemContent::Lost(_) | ItemContent::WrongHeader(_) => {
                 self.reassembler.record_lost_datagram(whole.frames)
             }
@@ -275,8 +295,8 @@ impl ItemReader {
         content
     }
 
-    /// Searches `bytes` for a packet of a lidar, because the contents of this layer are
-    /// unknown. Returns `otherwise` if it does not contain one.
+    /// Searches `bytes` for packets of lidars, because the contents of this layer are
+    /// unknown. Returns `otherwise` if there are none.
     fn search(
         &mut self,
         frame: &FrameInFile<'_>,
@@ -285,47 +305,53 @@ impl ItemReader {
         otherwise: ItemContent,
     ) -> ItemContent {
         let mut packets = locate::packets(bytes);
-        if packets.is_empty() && frame.frame.is_truncated() {
-            packets.extend(locate::cut_packet(bytes));
+        if frame.frame.is_truncated() {
+            let end = packets.last().map_or(0, |packet| packet.payload.end);
+            packets.extend(locate::cut_packet(bytes, end));
         }
+        // Errors of ICMP quote packets, and a stream may be the transfer of a log.
+        let may_be_copies =
+            matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6));
         match &packets[..] {
-            // Errors of ICMP quote packets, and a stream may be the transfer of a log.
-            [packet]
-                if !matches!(layer.layer, Layer::IpProtocol(ICMP | TCP | ICMP_V6))
-                    || packet.payload.start == layer.start + UDP_HEADER =>
-            {
-                let LocatedPacket { is_position, payload, port, ip } = packet.clone();
-                // The hardware address is not that of a packet in a tunnel.
-                let mac = layer.mac.filter(|_| address.is_none() || ip.is_none());
-                let address = ip.map(|(address, _)| address).or(address);
-                let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-                let device = Device { interface: frame.frame.interface, mac, address };
-                let identification =
-                    ip.map_or(0, |(_, start)| ip::identification(bytes, start));
-                let sender = Sender { device, port, is_position };
-                if !is_position && payload.len() < DATA_BYTES {
-                    let blocks = bytes.get(payload).unwrap_or_default();
-                    return completed(frame.frame, sender, identification, blocks)
-                        .unwrap_or(otherwise);
+            [] => match locate::fragment(bytes).filter(|_| depth <= MAX_IP_PACKETS) {
+                Some(fragment) => {
+                    let mac = layer.mac.filter(|_| address.is_none());
+                    let mut content =
+                        self.add_fragment(frame, bytes, &fragment, mac, depth + 1);
+                    if let ItemContent::Packet(packet) = &mut content {
+                        packet.unknown_layer.get_or_insert(layer.layer);
+                    }
+                    content
                 }
-                ItemContent::Packet(LidarPacket {
-                    sender,
-                    time: frame.frame.time,
-                    identification,
-                    bytes: PacketBytes::InItem(payload),
-                    doubt: None,
-                    unknown_layer: Some(layer.layer),
-                })
-            }
-            [] => match locate::fragment(bytes).filter(|start| *start > layer.start) {
-                Some(start) => {
-                    let layer = LayerStart::new(Layer::Ip(4), start);
-                    self.follow(frame, bytes, layer, address, depth + 1)
+                None if !may_be_copies && locate::has_corrupted_packet(bytes) => {
+                    ItemContent::Lost(RejectReason::Corrupted)
                 }
                 None => otherwise,
             },
-            [_] if layer.layer != Layer::IpProtocol(TCP) => otherwise,
-            _ => ItemContent::Lost(RejectReason::Hidden),
+            [first, others @ ..]
+                if may_be_copies
+                    && (first.payload.start != layer.start + UDP_HEADER
+                        || !others.is_empty()) =>
+            {
+                let is_stream = layer.layer == Layer::IpProtocol(TCP);
+                if is_stream || !others.is_empty() {
+                    ItemContent::Lost(RejectReason::Hidden)
+                } else {
+                    otherwise
+                }
+            }
+            _ => {
+                let mut found = packets.iter().filter_map(|packet| {
+                    found_packet(frame.frame, bytes, (layer, address), packet)
+                });
+                match found.next() {
+                    Some(first) => {
+                        let others = found.collect();
+                        ItemContent::Packet(LidarPacket { others, ..first })
+                    }
+                    None => otherwise,
+                }
+            }
         }
     }
 
@@ -354,7 +380,7 @@ impl ItemReader {
                         let class = payload::classify(ports, payload);
                         !matches!(class, Payload::Other | Payload::OtherLidar(_))
                     }
-                    None => frame.len >= payload::MIN_FRAME_BYTES,
+                    None => may_have_packet(frame, bytes),
                 }
             }
             IpPacket::Fragment(fragment) => fragment.key.protocol == UDP,
@@ -366,126 +392,46 @@ impl ItemReader {
     }
 }
 
-/// Classifies a frame whose layer is unknown and in which no packet is found.
-fn unknown_layer(layer: &LayerStart, bytes: &[u8], frame: &Frame) -> ItemContent {
-    let has_zeros = || {
-        let contents = bytes.get(layer.start..).and_then(<[u8]>::first_chunk);
-        contents == Some(&[0; 8])
-    };
-    match layer.layer {
-        Layer::Link(link) if !link_names::has_no_ip(link) => {
-            ItemContent::Lost(RejectReason::UnknownLink(link))
-        }
-        // The numbers of these layers are 0 where a sector of a disk was lost.
-        Layer::Llc | Layer::PppProtocol(0) | Layer::IpProtocol(0)
-            if has_zeros() && frame.len >= payload::MIN_FRAME_BYTES =>
-        {
-            ItemContent::Lost(RejectReason::Zeros)
-        }
-        _ => ItemContent::Rejected(RejectReason::OtherProtocol),
-    }
-}
-
-/// Returns the reason why a frame ends too early: it was truncated by the snapshot length or
-/// is malformed.
-fn truncation_reason(frame: &Frame) -> RejectReason {
-    if frame.is_truncated() { RejectReason::Short } else { RejectReason::Broken }
-}
-
-/// Classifies a frame that ends before it can be determined whether it is from a lidar.
-fn incomplete_frame(frame: &Frame) -> ItemContent {
-    incomplete_or(truncation_reason(frame), frame)
-}
-
-/// Classifies a frame whose headers are malformed for this `reason`. It is lost if it was
-/// long enough for a packet of a lidar.
-fn incomplete_or(reason: RejectReason, frame: &Frame) -> ItemContent {
-    if frame.len >= payload::MIN_FRAME_BYTES {
-        ItemContent::Lost(reason)
-    } else {
-        ItemContent::Rejected(RejectReason::OtherProtocol)
-    }
-}
-
-/// Returns the packet of `sender` whose first bytes are `blocks`, because its end was not
-/// captured, or `None` if no block is complete.
-fn completed(
+/// Returns the packet of a lidar that was located in `bytes`, in a layer with unknown
+/// contents, or `None` if it has no complete block. `address` is the source of the IP packet
+/// around the layer.
+fn found_packet(
     frame: &Frame,
-    sender: Sender,
-    identification: u32,
-    blocks: &[u8],
-) -> Option<ItemContent> {
-    let bytes = packet::complete(blocks, frame.time)?.to_vec();
-    Some(ItemContent::Packet(LidarPacket {
+    bytes: &[u8],
+    (layer, address): (LayerStart, Option<IpAddr>),
+    packet: &LocatedPacket,
+) -> Option<LidarPacket> {
+    let LocatedPacket { is_position, payload, port, ip } = packet.clone();
+    // A header of UDP that is not the contents of the layer follows one of IP.
+    let has_unreadable_ip =
+        port.is_some() && ip.is_none() && payload.start != layer.start + UDP_HEADER;
+    // The hardware address is not that of a packet in a tunnel.
+    let is_in_tunnel =
+        address.is_some() && ip.is_some_and(|(_, start)| start >= layer.start);
+    let mac = layer.mac.filter(|_| !is_in_tunnel);
+    let address = ip.map(|(address, _)| address).or(address);
+    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let device = Device { interface: frame.interface, mac, address };
+    let identification = ip.map_or(0, |(_, start)| ip::identification(bytes, start));
+    let port = port.unwrap_or(match layer.layer {
+        Layer::UdpPort(port) => port,
+        _ => DATA_PORT,
+    });
+    let sender = Sender { device, port, is_position };
+    let unknown_layer = Some(layer.layer);
+    if !is_position && payload.len() < DATA_BYTES {
+        let blocks = bytes.get(payload).unwrap_or_default();
+        let packet = completed(frame, sender, identification, blocks)?;
+        return Some(LidarPacket { unknown_layer, has_unreadable_ip, ..packet });
+    }
+    Some(LidarPacket {
         sender,
         time: frame.time,
         identification,
-        bytes: PacketBytes::Owned(bytes),
-        doubt: Some(Doubt::Incomplete),
-        unknown_layer: None,
-    }))
-}
-
-/// Classifies the UDP packet at `udp` of `bytes`, which is invalid: its end was not
-/// captured, or its length is impossible.
-fn incomplete_datagram(
-    frame: &Frame,
-    bytes: &[u8],
-    udp: Range<usize>,
-    header: IpHeader,
-) -> InDatagram {
-    let IpHeader { source, identification, mac, .. } = header;
-    let declared = ip::declared_udp(bytes, udp.clone());
-    let start = udp.start + UDP_HEADER;
-    match declared.filter(|_| frame.is_truncated()) {
-        Some((ports, DATA_BYTES, blocks))
-            if payload::may_be_lidar_packet(ports, DATA_BYTES, blocks) =>
-        {
-            let [_, port] = ports;
-            let device = Device { interface: frame.interface, mac, address: source };
-            let sender = Sender { device, port, is_position: false };
-            let completed = completed(frame, sender, identification, blocks);
-            InDatagram::Content(
-                completed.unwrap_or(ItemContent::Lost(RejectReason::Short)),
-            )
-        }
-        Some(([_, port], ..)) if tunnels::is_port(port) => {
-            let layer = Layer::UdpPort(port);
-            InDatagram::Layer(LayerStart { layer, start, mac })
-        }
-        _ => InDatagram::Content(impossible_length(frame, bytes, udp)),
-    }
-}
-
-/// Classifies a frame with the UDP packet at `udp` of `bytes`, whose length is impossible:
-/// it is less than that of its header, or greater than that of its bytes.
-fn impossible_length(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
-    let contents = udp.len().saturating_sub(UDP_HEADER);
-    match ip::declared_udp(bytes, udp) {
-        Some((ports, len, payload))
-            if payload::may_be_lidar_packet(ports, len, payload) =>
-        {
-            ItemContent::Lost(truncation_reason(frame))
-        }
-        // The frame was cut by the snapshot length before the end of another datagram.
-        Some((_, len, _)) if frame.is_truncated() && len > contents => {
-            ItemContent::Rejected(RejectReason::OtherDatagram)
-        }
-        Some(_) => incomplete_or(RejectReason::Broken, frame),
-        None => incomplete_frame(frame),
-    }
-}
-
-/// Returns whether the UDP packet at `udp` of `bytes` has the length of a packet of a lidar
-/// and resembles it, but declares another `payload_len`.
-fn is_packet_with_wrong_length(
-    bytes: &[u8],
-    udp: &Range<usize>,
-    payload_len: usize,
-) -> bool {
-    let Some((ports, _, contents)) = ip::declared_udp(bytes, udp.clone()) else {
-        return false;
-    };
-    contents.len() != payload_len
-        && payload::may_be_lidar_packet(ports, contents.len(), contents)
+        bytes: PacketBytes::InItem(payload),
+        doubt: None,
+        unknown_layer,
+        has_unreadable_ip,
+        others: Vec::new(),
+    })
 }
