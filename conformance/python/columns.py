@@ -165,7 +165,8 @@ def compare(log, label, file):
     expected, undecodable = decoded(written, rows.schema.names)
     expected = with_typed_times(expected, rows.schema)
     table = pa.table(rows)
-    counts = [damage.count for damage in rows.damage if damage.kind == "undecodable"]
+    kinds = ("undecodable", "unsupported")
+    counts = [damage.count for damage in rows.damage if damage.kind in kinds]
     if undecodable:
         if sum(counts) != undecodable:
             yield f"{undecodable} records are only bytes, and the damage has {sum(counts)}"
