@@ -235,14 +235,14 @@ fn topics_invalid_in_ros2_have_other_names() {
     assert_eq!(
         remarks,
         ["topics that ROS 2 does not allow have other names: \"//c//d/\" → /c/d, \
-          \"/1abc/2\" → /topic_1abc/topic_2, \"/a-b\" → /a_b_2, \"/\u{e4}~\" → /__, \"e\" → /e"]
+          \"/1abc/2\" → /topic_1abc/topic_2, \"/a-b\" → /a_b_2, \"/\u{e4}~\" → /__"]
     );
     let after = open(&ros2(&log).0);
     let topics = after.manifest().topics.iter();
     let mut topics: Vec<_> = topics.map(|topic| topic.name.as_str()).collect();
     topics.sort_unstable();
     let expected =
-        ["/__", "/a_b", "/a_b_2", "/c/d", "/e", "/fine_1/_x", "/topic_1abc/topic_2"];
+        ["/__", "/a_b", "/a_b_2", "/c/d", "/fine_1/_x", "/topic_1abc/topic_2", "e"];
     assert_eq!(topics, expected);
 }
 

@@ -61,17 +61,23 @@ impl<'o> TopicNames<'o> {
     }
 }
 
-/// Returns a name for the topic `name` that ROS 2 allows: it is absolute, and consists of letters of
-/// ASCII, digits and `_`, with single `/` between its parts, of which none begins with a digit
-/// (`rmw_validate_full_topic_name` of the package `rmw`).
+/// Returns a name for the topic `name` that ROS 2 allows: it consists of letters of ASCII, digits and
+/// `_`, with single `/` between its parts, and no part begins with a digit
+/// (`rmw_validate_full_topic_name` of the package `rmw`). A name without a `/` at the start is
+/// relative, and readers of bags accept it.
 fn valid_name(name: &str) -> String {
     let part = |part: &str| {
         let prefix =
             if part.starts_with(|c: char| c.is_ascii_digit()) { "topic_" } else { "" };
         let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        format!("/{prefix}{}", part.chars().map(allowed).collect::<String>())
+        format!("{prefix}{}", part.chars().map(allowed).collect::<String>())
     };
     let parts = name.split('/').filter(|part| !part.is_empty());
-    let valid: String = parts.map(part).collect();
-    if valid.is_empty() { "/topic".to_owned() } else { valid }
+    let parts: Vec<String> = parts.map(part).collect();
+    let root = if name.starts_with('/') { "/" } else { "" };
+    if parts.is_empty() {
+        "/topic".to_owned()
+    } else {
+        root.to_owned() + &parts.join("/")
+    }
 }
