@@ -5,7 +5,7 @@
     conformance/growth --list           the generators, with the commands that each is given to
 
 Each generator writes a log that has `n` of one thing, and one that has `2n`. Each command
-runs on both, on one thread, and may take 2.3 times as long for the second, and 2.3 times the
+runs on both, on one thread, and may take 2.3 times as long for the second, and 2.8 times the
 memory. What a command takes for a log of almost nothing is taken off. The time is that of the
 processor. A job that is too short to be measured passes: `n` is so large that one which
 grows with the square is long. A job that fails is measured again, and the least counts. If a
@@ -43,9 +43,9 @@ COUNTABLE = 2
 # Jobs that are known to grow faster on some machines, and by how much at most: a row of a merged
 # table is as wide as all topics together, and no longer fits into the caches of the processor.
 KNOWN = {"asof": 4.5}
-# Jobs whose memory is known to grow faster from n to 2n, although it is linear: buffers double, and those
-# for n are full. In MiB: 10.9 to 25.4, and 12.9 to 34.1.
-KNOWN_MEMORY = {"mcap-overlapping-chunks merge": 2.5, "csv-columns ulog": 2.8}
+# Memory grows in steps, because buffers double: it is linear although those for n may be full and those
+# for 2n may be half empty.
+MEMORY_GROWTH = 2.8
 # Done, and done with some of the input lost.
 DONE = (0, 3)
 
@@ -179,7 +179,7 @@ class Job:
         ):
             growth = KNOWN.get(self.command, GROWTH)
             if unit == "MiB":
-                growth = KNOWN_MEMORY.get(self.name, growth)
+                growth = max(growth, MEMORY_GROWTH)
             if after >= smallest and after > growth * max(before, smallest / 4):
                 yield f"{what}: {before:.2f} {unit}, then {after:.2f} {unit}"
 
