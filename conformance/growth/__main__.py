@@ -5,7 +5,7 @@
     conformance/growth --list           the generators, with the commands that each is given to
 
 Each generator writes a log that has `n` of one thing, and one that has `2n`. Each command
-runs on both, on one thread, and may take 2.3 times as long for the second, and 2.8 times the
+runs on both, on one thread, and may take 2.3 times as long for the second, and 2.6 times the
 memory. What a command takes for a log of almost nothing is taken off. The time is that of the
 processor. A job that is too short to be measured passes: `n` is so large that one which
 grows with the square is long. A job that fails is measured again, and the least counts. If a
@@ -45,7 +45,7 @@ COUNTABLE = 2
 KNOWN = {"asof": 4.5}
 # Memory grows in steps, because buffers double: it is linear although those for n may be full and those
 # for 2n may be half empty.
-MEMORY_GROWTH = 2.8
+MEMORY_GROWTH = 2.6
 # Done, and done with some of the input lost.
 DONE = (0, 3)
 

@@ -215,8 +215,8 @@ def endless(tally, files, folder):
         text = done.stderr.decode()
         wrong = [f"status {done.returncode}: {text}"] * (done.returncode != 1 or told not in text)
         wrong += ["there are outputs"] * (folder / "endless").exists()
-        # Attempts start within eight timeouts, and take up to two; other checks use the processors too.
-        wrong += [f"it took {seconds} s"] * (seconds > 45)
+        # Attempts start within eight timeouts, and take up to two.
+        wrong += [f"it took {seconds} s"] * (seconds > 30)
         tally.check(f"{how}: ends", wrong, f"{seconds:.0f} s: {text.strip()}")
         server.http.shutdown()
     flood(tally, files, folder)
